@@ -1,0 +1,1 @@
+//! The HTTP engine: listeners, connections, timers and dispatch.

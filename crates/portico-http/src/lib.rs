@@ -1,0 +1,1 @@
+//! HTTP without I/O: request parsing, framing rules, limits and response heads.

@@ -1,0 +1,1 @@
+//! Portico's Node-API add-on.

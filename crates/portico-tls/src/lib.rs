@@ -1,0 +1,1 @@
+//! TLS for servers over rustls, without I/O.
