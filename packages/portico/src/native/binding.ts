@@ -1,0 +1,136 @@
+/**
+ * The add-on's interface, as TypeScript sees it. Nothing here has logic: `crates/portico-node` implements it.
+ * Records that travel through `slab` and `commands` are described in `crates/portico-channel/src/layout.rs`.
+ */
+
+/** Settings of a listener. Times are milliseconds, sizes bytes; 0 switches a limit off unless said otherwise. */
+export interface ListenerOptions {
+  /** Send `OPEN` at accept, not just before the connection's first other event. */
+  notifyOpen: boolean;
+  headersTimeout: number;
+  requestTimeout: number;
+  /** Time an idle connection is kept; the buffer is added to what is told to clients. */
+  keepAliveTimeout: number;
+  keepAliveTimeoutBuffer: number;
+  /** Inactivity timeout of a connection. */
+  timeout: number;
+  connectionsCheckingInterval: number;
+  maxRequestsPerSocket: number;
+  /** 0: no limit. */
+  maxHeadersCount: number;
+  /** Bytes of a request head, request line included. 0 is the default of Node, 16384 (`--max-http-header-size`). */
+  maxHeaderSize: number;
+  /** -1: no limit. */
+  maxConnections: number;
+  noDelay: boolean;
+  keepAlive: boolean;
+  /** Milliseconds. */
+  keepAliveInitialDelay: number;
+  /** Bytes of output queued for a connection beyond which no further pipelined request is read. */
+  highWaterMark: number;
+  /** Number of the default TLS context, 0 for a plain listener. */
+  tls: number;
+  /** Ask (`SERVER_NAME`) for the context of each ClientHello. */
+  askServerName: boolean;
+  /** Ask (`ALPN`) for the protocol of each ClientHello that offers some. */
+  askAlpn: boolean;
+  handshakeTimeout: number;
+}
+
+/** One key with its certificate chain. */
+export interface TlsIdentity {
+  /** Certificates, leaf first, DER. */
+  chain: Uint8Array[];
+  /** PKCS#8 DER, not encrypted. */
+  key: Uint8Array;
+}
+
+/** What a TLS context is made of. Strings in OpenSSL's words are translated before they get here. */
+export interface TlsContextOptions {
+  identities: TlsIdentity[];
+  /** PKCS#12 file instead of identities. */
+  pfx?: { data: Uint8Array; passphrase: string }[];
+  /** Trust anchors for client certificates, DER. */
+  ca: Uint8Array[];
+  /** Certificate revocation lists, DER. */
+  crl: Uint8Array[];
+  requestCert: boolean;
+  rejectUnauthorized: boolean;
+  /** ALPN protocols in order of preference. */
+  alpn: string[];
+  /** 0x0303 or 0x0304. */
+  minVersion: number;
+  maxVersion: number;
+  /** IANA numbers in order of preference; empty: the library's default. */
+  cipherSuites: number[];
+  /** IANA numbers in order of preference; empty: the library's default. */
+  namedGroups: number[];
+  /** Seconds. */
+  sessionTimeout: number;
+  /** 48 bytes as in Node's `ticketKeys`; empty: made at random and rotated. */
+  ticketKeys: Uint8Array;
+  /** Send `KEY_LOG` events. */
+  keyLog: boolean;
+}
+
+/** Counters of an engine, for tests and for telling that it is really used. */
+export interface EngineCounters {
+  connectionsAccepted: number;
+  connectionsOpen: number;
+  requests: number;
+  responses: number;
+  bytesRead: number;
+  bytesWritten: number;
+}
+
+export interface EngineOptions {
+  /** 0: driven inline by this environment's event loop; N: that many threads of its own. */
+  threads: number;
+  /**
+   * Words shared with the add-on. `[0]`: bytes of `commands` not yet submitted; the add-on takes them after each
+   * batch and before the event loop sleeps, and sets the word to 0. `[1]`: byte offset in the slab of the event in
+   * work, `[2]`: end of the batch; if `onEvents` throws, it is called again from `[1]`.
+   */
+  state: Int32Array;
+  /** Where commands are written. */
+  commands: Uint8Array;
+  /** Events lie in the current slab from byte `start` to `end`. Called once a batch, in a callback scope. */
+  onEvents(start: number, end: number): void;
+  /** The current slab has less than `bytes` left: call `setSlab` with a new one. */
+  onSlabNeeded(bytes: number): void;
+}
+
+export interface Engine {
+  setSlab(slab: Uint8Array): void;
+  /** Applies `commands[0..length]` and sends. `external` is the body of the last record (flag `EXTERNAL`). */
+  submit(length: number, external?: Uint8Array): void;
+  /**
+   * Takes a copy of a bound socket, listens on it and accepts. Returns the listener's number.
+   * Throws an Error with `code`, `errno` and `syscall` when listen(2) fails.
+   */
+  listen(fd: number, backlog: number, options: ListenerOptions): number;
+  /** A listener without a socket of its own: connections come by `adopt`. */
+  createListener(options: ListenerOptions): number;
+  /** Takes a copy of a connected socket as a new connection of the listener. */
+  adopt(listener: number, fd: number): void;
+  updateListener(listener: number, options: ListenerOptions): void;
+  /** Stops accepting. Its connections live on. */
+  closeListener(listener: number): void;
+  connectionCount(listener: number): number;
+  createTlsContext(options: TlsContextOptions): number;
+  releaseTlsContext(context: number): void;
+  /** Uses a context for SNI names that match the pattern (`*.example.com` or a name). Later ones win. */
+  addServerName(listener: number, pattern: string, context: number): void;
+  /** Whether the listener keeps the event loop alive (its connections do in any case). */
+  setRef(listener: number, ref: boolean): void;
+  /** Whether a connection keeps the event loop alive. */
+  setConnectionRef(connection: number, ref: boolean): void;
+  counters(): EngineCounters;
+  /** Ends all threads and connections. The engine can't be used afterwards. */
+  destroy(): void;
+}
+
+export interface Binding {
+  version: string;
+  createEngine(options: EngineOptions): Engine;
+}
