@@ -1,1 +1,21 @@
-//! Operating-system calls of the engine.
+//! Operating-system calls of the engine, and nothing else.
+//!
+//! A thin layer over `rustix`: readiness ([`Epoll`]), stream sockets ([`socket`]), one deadline descriptor
+//! ([`DeadlineTimer`]), a wake-up descriptor ([`Wake`]) and clocks ([`clock`]). Nothing here blocks but
+//! [`Epoll::wait`]. Errors are [`Errno`], because the engine decides by number.
+
+mod address;
+pub mod clock;
+mod deadline_timer;
+mod epoll;
+pub mod socket;
+mod wake;
+
+pub use address::{Address, Family};
+pub use deadline_timer::DeadlineTimer;
+pub use epoll::{Epoll, Interest, Ready, ReadyList};
+pub use rustix::io::Errno;
+pub use wake::Wake;
+
+/// Result of a system call.
+pub type Result<T> = std::result::Result<T, Errno>;

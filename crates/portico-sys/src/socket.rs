@@ -1,0 +1,138 @@
+//! Stream sockets. All are non-blocking and close-on-exec.
+
+use std::io::IoSlice;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::net::{
+    AddressFamily, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, SocketFlags,
+    acceptfrom_with, sockopt,
+};
+
+use crate::{Address, Result};
+
+/// Takes a connection from a listening socket, with the peer's address.
+///
+/// # Errors
+/// `EAGAIN` if none waits; `EMFILE`, `ENFILE`, `ENOBUFS`, `ENOMEM`; errors of the connection itself
+/// (`ECONNABORTED`, `EPROTO`, ...).
+pub fn accept(listener: impl AsFd) -> Result<(OwnedFd, Address)> {
+    let (socket, address) =
+        acceptfrom_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?;
+    Ok((socket, address.map(Address::from).unwrap_or_default()))
+}
+
+/// listen(2).
+///
+/// # Errors
+/// `EADDRINUSE` and others of listen(2).
+pub fn listen(socket: impl AsFd, backlog: i32) -> Result<()> {
+    rustix::net::listen(socket, backlog)
+}
+
+/// Makes a descriptor from elsewhere non-blocking and close-on-exec.
+///
+/// # Errors
+/// None in practice.
+pub fn prepare(socket: impl AsFd) -> Result<()> {
+    rustix::io::ioctl_fionbio(&socket, true)?;
+    rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)
+}
+
+/// Receives into `buffer`; 0 means that the peer has ended its side.
+///
+/// # Errors
+/// `EAGAIN`, `ECONNRESET` and others of recv(2).
+pub fn receive(socket: impl AsFd, buffer: &mut [u8]) -> Result<usize> {
+    rustix::net::recv(socket, buffer, RecvFlags::empty()).map(|(count, _)| count)
+}
+
+/// Sends what the kernel takes. A broken connection is an error, never a signal.
+///
+/// # Errors
+/// `EAGAIN`, `EPIPE`, `ECONNRESET` and others of send(2).
+pub fn send(socket: impl AsFd, bytes: &[u8]) -> Result<usize> {
+    rustix::net::send(socket, bytes, SendFlags::NOSIGNAL)
+}
+
+/// [`send`] of several pieces.
+///
+/// # Errors
+/// As [`send`].
+pub fn send_vectored(socket: impl AsFd, pieces: &[IoSlice<'_>]) -> Result<usize> {
+    rustix::net::sendmsg(
+        socket,
+        pieces,
+        &mut SendAncillaryBuffer::default(),
+        SendFlags::NOSIGNAL,
+    )
+}
+
+/// Ends our side of the connection (FIN after what is queued in the kernel).
+///
+/// # Errors
+/// `ENOTCONN`.
+pub fn end(socket: impl AsFd) -> Result<()> {
+    rustix::net::shutdown(socket, Shutdown::Write)
+}
+
+/// Makes the coming close of the descriptor reset the connection.
+///
+/// # Errors
+/// None in practice.
+pub fn reset_on_close(socket: impl AsFd) -> Result<()> {
+    sockopt::set_socket_linger(socket, Some(Duration::ZERO))
+}
+
+/// Whether the socket is a Unix one (no IP addresses, no TCP options).
+#[must_use]
+pub fn is_unix(socket: impl AsFd) -> bool {
+    matches!(sockopt::socket_domain(socket), Ok(AddressFamily::UNIX))
+}
+
+/// Our end's address.
+#[must_use]
+pub fn local_address(socket: impl AsFd) -> Address {
+    rustix::net::getsockname(socket)
+        .map(Address::from)
+        .unwrap_or_default()
+}
+
+/// The peer's address.
+#[must_use]
+pub fn remote_address(socket: impl AsFd) -> Address {
+    rustix::net::getpeername(socket)
+        .ok()
+        .flatten()
+        .map(Address::from)
+        .unwrap_or_default()
+}
+
+/// The error that waits on a socket, 0 if none.
+#[must_use]
+pub fn pending_error(socket: impl AsFd) -> i32 {
+    match sockopt::socket_error(socket) {
+        Ok(Err(errno)) | Err(errno) => errno.raw_os_error(),
+        Ok(Ok(())) => 0,
+    }
+}
+
+/// `TCP_NODELAY`. Linux hands it down from a listening socket to the connections that it accepts.
+///
+/// # Errors
+/// `EOPNOTSUPP` on sockets that aren't TCP.
+pub fn set_no_delay(socket: impl AsFd, on: bool) -> Result<()> {
+    sockopt::set_tcp_nodelay(socket, on)
+}
+
+/// `SO_KEEPALIVE`, and the time before the first probe if it is at least a second. Handed down as [`set_no_delay`].
+///
+/// # Errors
+/// `EOPNOTSUPP` on sockets that aren't TCP.
+pub fn set_keep_alive(socket: impl AsFd, on: bool, delay: Duration) -> Result<()> {
+    sockopt::set_socket_keepalive(&socket, on)?;
+    if on && delay.as_secs() > 0 {
+        sockopt::set_tcp_keepidle(&socket, delay)?;
+    }
+    Ok(())
+}
