@@ -1,0 +1,75 @@
+//! Settings of listeners.
+
+use std::time::Duration;
+
+/// Settings of a listener and of the connections that come through it. Defaults are Node 26's.
+///
+/// A zero duration or number switches the limit off unless said otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListenerOptions {
+    /// Send `OPEN` at accept, not just before the connection's first other event.
+    pub notify_open: bool,
+    /// Time for a complete head, from its first byte (from accept for the first).
+    pub headers_timeout: Duration,
+    /// Time for a complete request, counted likewise.
+    pub request_timeout: Duration,
+    /// How long an idle connection is kept, as told to clients (`Keep-Alive: timeout`).
+    pub keep_alive_timeout: Duration,
+    /// Added to `keep_alive_timeout` before a connection is really closed, so that a client that sends at the last
+    /// moment is still heard.
+    pub keep_alive_timeout_buffer: Duration,
+    /// Inactivity timeout.
+    pub timeout: Duration,
+    /// How often `headers_timeout` and `request_timeout` are checked.
+    pub connections_checking_interval: Duration,
+    /// Requests a connection may make.
+    pub max_requests_per_socket: u32,
+    /// Header fields a head may have.
+    pub max_headers_count: u32,
+    /// Bytes of a head, request line included. 0: 16,384.
+    pub max_header_size: usize,
+    /// Open connections beyond which new ones are dropped; `None`: no limit.
+    pub max_connections: Option<u32>,
+    /// `TCP_NODELAY`.
+    pub no_delay: bool,
+    /// `SO_KEEPALIVE`.
+    pub keep_alive: bool,
+    /// Time before the first keep-alive probe; below a second: the system's default.
+    pub keep_alive_initial_delay: Duration,
+    /// Bytes of output queued for a connection beyond which no further pipelined request is read.
+    pub high_water_mark: usize,
+    /// Number of the default TLS context, 0 for a plain listener.
+    pub tls: u32,
+    /// Ask (`SERVER_NAME`) for the context of each ClientHello.
+    pub ask_server_name: bool,
+    /// Ask (`ALPN`) for the protocol of each ClientHello that offers some.
+    pub ask_alpn: bool,
+    /// Time for a complete TLS handshake.
+    pub handshake_timeout: Duration,
+}
+
+impl Default for ListenerOptions {
+    fn default() -> Self {
+        Self {
+            notify_open: false,
+            headers_timeout: Duration::from_secs(60),
+            request_timeout: Duration::from_secs(300),
+            keep_alive_timeout: Duration::from_secs(5),
+            keep_alive_timeout_buffer: Duration::from_secs(1),
+            timeout: Duration::ZERO,
+            connections_checking_interval: Duration::from_secs(30),
+            max_requests_per_socket: 0,
+            max_headers_count: 2000,
+            max_header_size: 16 * 1024,
+            max_connections: None,
+            no_delay: true,
+            keep_alive: false,
+            keep_alive_initial_delay: Duration::ZERO,
+            high_water_mark: 64 * 1024,
+            tls: 0,
+            ask_server_name: false,
+            ask_alpn: false,
+            handshake_timeout: Duration::from_secs(120),
+        }
+    }
+}
