@@ -71,6 +71,12 @@ export interface TlsContextOptions {
   ticketKeys: Uint8Array;
   /** Send `KEY_LOG` events. */
   keyLog: boolean;
+  /** The server's order of cipher suites counts (Node's default), not the client's. */
+  honorCipherOrder: boolean;
+  /** Hand out session tickets; without them sessions are resumed by id from the server's memory. */
+  tickets: boolean;
+  /** IANA numbers of the signature schemes that may be used, for our signatures and the client's; empty: all. */
+  signatureSchemes: number[];
 }
 
 /** Counters of an engine, for tests and for telling that it is really used. */
