@@ -1,1 +1,31 @@
-//! TLS for servers over rustls, without I/O.
+//! TLS for servers over rustls, without I/O: bytes in, plaintext and bytes out. No socket, no thread.
+//!
+//! Life of a connection: [`Connection::new`] with the listener's [`ServerNames`]; each piece that arrives goes to
+//! [`Connection::handle_input`], which appends plaintext and what must be sent to the caller's buffers and says in a
+//! [`Status`] what happened; answers go through [`Connection::write`]. A [`Context`] is what Node calls a secure
+//! context: keys, certificates, trust anchors, versions, suites, session tickets.
+//!
+//! This crate alone names rustls: the engine and the add-on see the types below, so that a new rustls changes
+//! nothing but these files. It must not know of HTTP, of JavaScript, or of OpenSSL's cipher strings (the JavaScript
+//! side translates those to IANA numbers with the tables in [`names`]).
+
+#![forbid(unsafe_code)]
+
+mod connection;
+mod context;
+mod error;
+mod facts;
+pub mod names;
+mod options;
+mod server_names;
+mod sink;
+mod verify_error;
+
+pub use connection::{AlpnChoice, ClientHello, Connection, Refusal, Status};
+pub use context::Context;
+pub use error::{ContextError, TlsError};
+pub use facts::Facts;
+pub use options::{ContextOptions, Identity, Pfx};
+pub use server_names::ServerNames;
+pub use sink::Sink;
+pub use verify_error::VerifyError;
