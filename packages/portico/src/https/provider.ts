@@ -63,6 +63,11 @@ export interface TlsProvider {
   /** The listener was closed. */
   detached(listener: number): void;
   /**
+   * Makes the socket of a connection: the lane's class, constructed by `Reflect.construct` with a prototype that
+   * adds what `tls.TLSSocket` has. Called once, when something first touches `TlsConnection.socket`.
+   */
+  createSocket(connection: TlsConnection): Socket;
+  /**
    * Event `SECURE`: emits 'secureConnection'. Returns false if the connection was refused
    * (an unauthorized client): the lane then drops what follows on it.
    */
