@@ -1,0 +1,74 @@
+# Every task has one name, here. `make help` lists them.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+NATIVE := packages/portico/native/portico.linux-$(shell uname -m | sed 's/x86_64/x64/;s/aarch64/arm64/')-gnu.node
+NODE ?= node
+EXAMPLE ?= express-site
+
+.PHONY: help build native typescript generate run test test-rust test-typescript test-software bench check check-static fuzz node-suite clean
+
+help: ## list the tasks
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 20
+
+build: native typescript ## build everything in release mode
+
+native: ## build the Node-API add-on
+	@scripts/need.sh cc=gcc
+	cargo build --release --locked -p portico-node
+	@mkdir -p packages/portico/native
+	@cp target/release/libportico_node.so $(NATIVE).new && mv $(NATIVE).new $(NATIVE)
+
+node_modules/.package-lock.json: package.json package-lock.json $(wildcard packages/*/package.json examples/*/package.json)
+	npm ci --no-audit --no-fund
+	@touch $@
+
+typescript: node_modules/.package-lock.json ## compile the TypeScript package
+	npx tsc -p packages/portico
+
+generate: ## write the TypeScript copies of the tables that Rust owns
+	cargo run -q --locked -p xtask -- generate
+
+run: build ## serve the example site on http://localhost:8080 and https://localhost:8443 (EXAMPLE=name for another)
+	@scripts/need.sh openssl
+	@exec $(NODE) --import portico/register examples/$(EXAMPLE)/start.mjs
+
+test: test-rust test-typescript test-software ## build and pass everything
+
+test-rust: ## Rust tests
+	@scripts/need.sh cc=gcc openssl curl
+	cargo test --locked --workspace
+
+test-typescript: build ## TypeScript unit tests, on this machine's Node
+	@scripts/need.sh openssl curl
+	$(NODE) --test "packages/portico/test/**/*.test.*"
+
+tests/node_modules/.package-lock.json: tests/package.json tests/package-lock.json
+	cd tests && npm ci --no-audit --no-fund
+	@touch $@
+
+test-software: build tests/node_modules/.package-lock.json ## real clients and frameworks, on this machine's Node, 24 and 26
+	@scripts/need.sh openssl curl wrk chromium
+	$(NODE) tests/run.mjs
+
+bench: build ## compare CPU per request with the peers; writes bench/RESULTS.md
+	bash bench/run.sh
+
+check: check-static test ## formatting, lints, types, docs, generated files, tests
+
+check-static: typescript ## what `check` does without running tests
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
+	cargo run -q --locked -p xtask -- check
+
+fuzz: ## fuzz every target (SECONDS_EACH=600)
+	bash fuzz/run.sh $(or $(SECONDS_EACH),600)
+
+node-suite: build ## run Node's own http tests: make node-suite SUITE=DIR [SUITE_NODE=node]
+	@test -n "$(SUITE)" || { echo "usage: make node-suite SUITE=DIR (see conformance/node-suite/README.md)"; exit 2; }
+	$(NODE) conformance/node-suite/run.mjs --suite "$(SUITE)" --node "$(or $(SUITE_NODE),$(NODE))"
+
+clean: ## remove what was built
+	cargo clean
+	rm -rf packages/*/dist packages/*/native node_modules tests/node_modules

@@ -1,0 +1,47 @@
+//! Generates what exists in two languages: `cargo run -p xtask -- generate` writes the TypeScript copies of the tables
+//! that Rust owns, `-- check` fails if a copy is out of date.
+
+mod layout;
+mod tables;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let check = match std::env::args().nth(1).as_deref() {
+        Some("generate") => false,
+        Some("check") => true,
+        _ => {
+            eprintln!("usage: cargo run -p xtask -- generate|check");
+            return ExitCode::from(2);
+        }
+    };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    match run(&root, check) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(text) => {
+            eprintln!("{text}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(root: &Path, check: bool) -> Result<(), String> {
+    let folder = root.join("packages/portico/src/generated");
+    let source = root.join("crates/portico-channel/src/layout.rs");
+    let text = std::fs::read_to_string(&source).map_err(|error| format!("{}: {error}", source.display()))?;
+    let files: [(PathBuf, String); 2] =
+        [(folder.join("layout.ts"), layout::generate(&text)?), (folder.join("tables.ts"), tables::generate())];
+    for (path, content) in files {
+        if check {
+            let present = std::fs::read_to_string(&path).unwrap_or_default();
+            if present != content {
+                return Err(format!("{} is out of date: run `make generate`", path.display()));
+            }
+        } else {
+            std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+            std::fs::write(&path, content).map_err(|error| format!("{}: {error}", path.display()))?;
+        }
+    }
+    Ok(())
+}
