@@ -1,1 +1,23 @@
-//! Portico's Node-API add-on.
+//! Portico's Node-API add-on: converts between JavaScript and the engine, and drives the engine from the
+//! application's event loop. No HTTP is decided here.
+//!
+//! - [`engine`]: the object that TypeScript sees (`packages/portico/src/native/binding.ts`)
+//! - [`options`]: option objects and their conversion
+//! - [`instance`]: one engine of one environment: memory shared with JavaScript, batches, exceptions, life time
+//! - [`uv`]: the few libuv calls needed
+//!
+//! The add-on lives in a process that it does not own: it sets no allocator, no signal handler and no panic hook.
+
+mod engine;
+mod errors;
+mod instance;
+mod options;
+mod uv;
+
+use napi_derive::napi;
+
+/// Version of the add-on; the TypeScript side refuses another one than its own.
+#[napi]
+pub fn version() -> String {
+    env!("CARGO_PKG_VERSION").to_owned()
+}

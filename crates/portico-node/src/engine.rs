@@ -1,0 +1,180 @@
+//! The object that TypeScript sees: `Engine` of binding.ts.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::rc::Rc;
+
+use napi::bindgen_prelude::{JsValue, Uint8Array, Uint8ArraySlice};
+use napi::{Env, Result};
+use napi_derive::napi;
+use portico_engine::{ListenerId, Shard};
+
+use crate::errors::{failure, throw_system_error};
+use crate::instance::{Drive, Instance, on};
+use crate::options::{EngineCounters, EngineOptions, ListenerOptions, TlsContextOptions};
+
+/// An engine of this environment.
+#[napi]
+pub struct Engine {
+    instance: Rc<Instance>,
+}
+
+/// Makes an engine and hangs it into the event loop of the calling environment.
+#[napi]
+pub fn create_engine(env: Env, options: EngineOptions) -> Result<Engine> {
+    let EngineOptions { threads, state, commands, on_events, on_slab_needed } = options;
+    let _ = threads;
+    let drive = Drive::Inline(Box::new(Shard::new().map_err(|error| failure(format!("creating the engine: {error}")))?));
+    let on_events = on_events.borrow_back(&env)?.raw();
+    let on_slab_needed = on_slab_needed.borrow_back(&env)?.raw();
+    let instance = Instance::start(env, drive, state, commands, on_events, on_slab_needed)?;
+    Ok(Engine { instance })
+}
+
+#[napi]
+impl Engine {
+    /// Events are written here from now on.
+    #[napi]
+    pub fn set_slab(&self, slab: Uint8Array) {
+        self.instance.set_slab(slab);
+    }
+
+    /// Applies commands and sends.
+    #[napi]
+    pub fn submit(&self, length: u32, external: Option<Uint8ArraySlice<'_>>) -> Result<()> {
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        self.instance.submit(length, external.as_deref())
+    }
+
+    /// Listens on a copy of a bound socket.
+    #[napi]
+    pub fn listen(&self, env: Env, fd: i32, backlog: i32, options: ListenerOptions) -> Result<u32> {
+        let listened = self.instance.with(|drive| {
+            let options = options.convert();
+            Ok(duplicate(fd).and_then(|fd| on!(drive.listen(fd, backlog, options))))
+        })?;
+        match listened {
+            Ok(id) => Ok(id.number()),
+            Err(error) => Err(throw_system_error(env, "listen", &error)),
+        }
+    }
+
+    /// A listener that gets its connections by `adopt`.
+    #[napi]
+    pub fn create_listener(&self, options: ListenerOptions) -> Result<u32> {
+        self.instance.with(|drive| {
+            let options = options.convert();
+            Ok(on!(drive.create_listener(options))
+            .number())
+        })
+    }
+
+    /// Takes a copy of a connected socket.
+    #[napi]
+    pub fn adopt(&self, env: Env, listener: u32, fd: i32) -> Result<()> {
+        let adopted = self.instance.with(|drive| {
+            let listener = ListenerId::from_number(listener);
+            Ok(duplicate(fd).and_then(|fd| on!(drive.adopt(listener, fd))))
+        })?;
+        adopted.map_err(|error| throw_system_error(env, "accept", &error))
+    }
+
+    /// New settings for a listener and its connections.
+    #[napi]
+    pub fn update_listener(&self, listener: u32, options: ListenerOptions) -> Result<()> {
+        self.instance.with(|drive| {
+            let (listener, options) = (ListenerId::from_number(listener), options.convert());
+            on!(drive.update_listener(listener, options))
+            Ok(())
+        })
+    }
+
+    /// Stops accepting.
+    #[napi]
+    pub fn close_listener(&self, listener: u32) -> Result<()> {
+        self.instance.set_listener_reference(listener, false);
+        self.instance.with(|drive| {
+            let listener = ListenerId::from_number(listener);
+            on!(drive.close_listener(listener))
+            Ok(())
+        })
+    }
+
+    /// Open connections of a listener.
+    #[napi]
+    pub fn connection_count(&self, listener: u32) -> Result<u32> {
+        self.instance.with(|drive| {
+            let listener = ListenerId::from_number(listener);
+            let count = on!(drive.connection_count(listener));
+            Ok(u32::try_from(count).unwrap_or(u32::MAX))
+        })
+    }
+
+    /// Makes a TLS context; its number is used by listeners, `SERVER_NAME` and `add_server_name`.
+    #[napi]
+    pub fn create_tls_context(&self, options: TlsContextOptions) -> Result<u32> {
+        let context = build(options)?;
+        self.instance.with(|drive| {
+            Ok(on!(drive.add_tls_context(context)))
+        })
+    }
+
+    /// Forgets a TLS context; connections that use it go on.
+    #[napi]
+    pub fn release_tls_context(&self, context: u32) -> Result<()> {
+        self.instance.with(|drive| {
+            on!(drive.release_tls_context(context))
+            Ok(())
+        })
+    }
+
+    /// Binds a context to a pattern of SNI names.
+    #[napi]
+    pub fn add_server_name(&self, listener: u32, pattern: String, context: u32) -> Result<()> {
+        self.instance.with(|drive| {
+            let listener = ListenerId::from_number(listener);
+            on!(drive.add_server_name(listener, &pattern, context))
+            Ok(())
+        })
+    }
+
+    /// Counts (or no longer counts) a listener among what keeps the event loop alive.
+    #[napi]
+    pub fn set_ref(&self, listener: u32, referenced: bool) {
+        self.instance.set_listener_reference(listener, referenced);
+    }
+
+    /// The same for a connection.
+    #[napi]
+    pub fn set_connection_ref(&self, connection: u32, referenced: bool) -> Result<()> {
+        self.instance.with(|drive| {
+            on!(drive.set_connection_ref(connection, referenced))
+            Ok(())
+        })
+    }
+
+    /// Counters since the start.
+    #[napi]
+    pub fn counters(&self) -> Result<EngineCounters> {
+        self.instance.with(|drive| {
+            let counters = on!(drive.counters());
+            Ok(EngineCounters::from_engine(&counters))
+        })
+    }
+
+    /// Ends everything.
+    #[napi]
+    pub fn destroy(&self) {
+        self.instance.destroy();
+    }
+}
+
+/// A copy of a descriptor of the application, closed on exec, so that both sides close their own.
+fn duplicate(fd: i32) -> std::io::Result<OwnedFd> {
+    if fd < 0 {
+        return Err(std::io::Error::from_raw_os_error(9));
+    }
+    // SAFETY: the descriptor belongs to a handle that JavaScript holds during this call; a number that is not open
+    // makes the system call fail with EBADF.
+    let borrowed = unsafe { BorrowedFd::borrow_raw(fd) };
+    borrowed.as_fd().try_clone_to_owned()
+}

@@ -1,0 +1,193 @@
+//! Option objects as JavaScript gives them (`binding.ts`), and their conversion to the engine's.
+
+use napi::bindgen_prelude::{FnArgs, FunctionRef, Int32Array, Uint8Array};
+use napi_derive::napi;
+use portico_engine::Counters;
+use std::time::Duration;
+
+/// `EngineOptions` of binding.ts.
+#[napi(object, object_to_js = false)]
+pub struct EngineOptions {
+    /// Number of threads; 0 is the inline drive.
+    pub threads: u32,
+    /// Shared words.
+    pub state: Int32Array,
+    /// Where JavaScript writes commands.
+    pub commands: Uint8Array,
+    /// Receives batches.
+    pub on_events: FunctionRef<FnArgs<(u32, u32)>, ()>,
+    /// Asked for a new slab.
+    pub on_slab_needed: FunctionRef<u32, ()>,
+}
+
+/// `ListenerOptions` of binding.ts: milliseconds and bytes.
+#[napi(object, object_to_js = false)]
+pub struct ListenerOptions {
+    /// Tell of a connection at accept.
+    pub notify_open: bool,
+    /// Milliseconds, 0 = none.
+    pub headers_timeout: f64,
+    /// Milliseconds, 0 = none.
+    pub request_timeout: f64,
+    /// Milliseconds, 0 = none.
+    pub keep_alive_timeout: f64,
+    /// Milliseconds.
+    pub keep_alive_timeout_buffer: f64,
+    /// Milliseconds, 0 = none.
+    pub timeout: f64,
+    /// Milliseconds.
+    pub connections_checking_interval: f64,
+    /// 0 = no limit.
+    pub max_requests_per_socket: f64,
+    /// 0 = no limit.
+    pub max_headers_count: f64,
+    /// Bytes; 0 = default.
+    pub max_header_size: f64,
+    /// -1 = no limit.
+    pub max_connections: f64,
+    /// TCP_NODELAY.
+    pub no_delay: bool,
+    /// SO_KEEPALIVE.
+    pub keep_alive: bool,
+    /// Milliseconds.
+    pub keep_alive_initial_delay: f64,
+    /// Bytes.
+    pub high_water_mark: f64,
+    /// TLS context, 0 = plain.
+    pub tls: u32,
+    /// Ask for the context of each ClientHello.
+    pub ask_server_name: bool,
+    /// Ask for the protocol of each ClientHello.
+    pub ask_alpn: bool,
+    /// Milliseconds.
+    pub handshake_timeout: f64,
+}
+
+/// `TlsIdentity` of binding.ts.
+#[napi(object, object_to_js = false)]
+pub struct TlsIdentity {
+    /// DER, leaf first.
+    pub chain: Vec<Uint8Array>,
+    /// PKCS#8 DER.
+    pub key: Uint8Array,
+}
+
+/// A PKCS#12 file.
+#[napi(object, object_to_js = false)]
+pub struct TlsPfx {
+    /// The file.
+    pub data: Uint8Array,
+    /// Its passphrase, empty if none.
+    pub passphrase: String,
+}
+
+/// `TlsContextOptions` of binding.ts.
+#[napi(object, object_to_js = false)]
+pub struct TlsContextOptions {
+    /// Keys with their chains.
+    pub identities: Vec<TlsIdentity>,
+    /// PKCS#12 files.
+    pub pfx: Option<Vec<TlsPfx>>,
+    /// Trust anchors, DER.
+    pub ca: Vec<Uint8Array>,
+    /// Revocation lists, DER.
+    pub crl: Vec<Uint8Array>,
+    /// Ask for a client certificate.
+    pub request_cert: bool,
+    /// Refuse clients without a valid one.
+    pub reject_unauthorized: bool,
+    /// Protocols in order of preference.
+    pub alpn: Vec<String>,
+    /// 0x0303 or 0x0304.
+    pub min_version: u32,
+    /// 0x0303 or 0x0304.
+    pub max_version: u32,
+    /// IANA numbers.
+    pub cipher_suites: Vec<u32>,
+    /// IANA numbers.
+    pub named_groups: Vec<u32>,
+    /// Seconds.
+    pub session_timeout: f64,
+    /// 48 bytes or none.
+    pub ticket_keys: Uint8Array,
+    /// Send KEY_LOG events.
+    pub key_log: bool,
+    /// The server's order of cipher suites counts.
+    pub honor_cipher_order: bool,
+    /// Hand out session tickets.
+    pub tickets: bool,
+    /// IANA numbers.
+    pub signature_schemes: Vec<u32>,
+}
+
+/// `EngineCounters` of binding.ts.
+#[napi(object, object_from_js = false)]
+pub struct EngineCounters {
+    /// Since the start.
+    pub connections_accepted: f64,
+    /// Now.
+    pub connections_open: f64,
+    /// Heads handed to the application.
+    pub requests: f64,
+    /// Completed.
+    pub responses: f64,
+    /// From sockets.
+    pub bytes_read: f64,
+    /// To sockets.
+    pub bytes_written: f64,
+}
+
+impl ListenerOptions {
+    pub(crate) fn convert(&self) -> portico_engine::ListenerOptions {
+        portico_engine::ListenerOptions {
+            notify_open: self.notify_open,
+            headers_timeout: milliseconds(self.headers_timeout),
+            request_timeout: milliseconds(self.request_timeout),
+            keep_alive_timeout: milliseconds(self.keep_alive_timeout),
+            keep_alive_timeout_buffer: milliseconds(self.keep_alive_timeout_buffer),
+            timeout: milliseconds(self.timeout),
+            connections_checking_interval: milliseconds(self.connections_checking_interval),
+            max_requests_per_socket: whole(self.max_requests_per_socket),
+            max_headers_count: whole(self.max_headers_count),
+            max_header_size: bytes(self.max_header_size),
+            max_connections: (self.max_connections >= 0.0).then(|| whole(self.max_connections)),
+            no_delay: self.no_delay,
+            keep_alive: self.keep_alive,
+            keep_alive_initial_delay: milliseconds(self.keep_alive_initial_delay),
+            high_water_mark: bytes(self.high_water_mark),
+            tls: self.tls,
+            ask_server_name: self.ask_server_name,
+            ask_alpn: self.ask_alpn,
+            handshake_timeout: milliseconds(self.handshake_timeout),
+        }
+    }
+}
+
+impl EngineCounters {
+    pub(crate) fn from_engine(counters: &Counters) -> Self {
+        // Exact up to 2^53, as JavaScript's numbers are.
+        let number = |value: u64| value as f64;
+        Self {
+            connections_accepted: number(counters.connections_accepted),
+            connections_open: number(counters.connections_open),
+            requests: number(counters.requests),
+            responses: number(counters.responses),
+            bytes_read: number(counters.bytes_read),
+            bytes_written: number(counters.bytes_written),
+        }
+    }
+}
+
+/// Node's timers hold 31 bits of milliseconds; what is not a positive number switches the limit off.
+fn milliseconds(value: f64) -> Duration {
+    Duration::from_millis(u64::from(whole(value)))
+}
+
+fn bytes(value: f64) -> usize {
+    usize::try_from(whole(value)).unwrap_or(usize::MAX)
+}
+
+/// The nearest u32 (`as` saturates, and makes 0 of NaN).
+fn whole(value: f64) -> u32 {
+    value as u32
+}
