@@ -1,0 +1,43 @@
+/**
+ * `require('portico')`: puts the engine under Node's `http` and `https`, for the whole process or beside them.
+ */
+
+import { instance } from './instance';
+import type { Status } from './fallback';
+
+export type { Status } from './fallback';
+
+type Http = typeof import('node:http');
+type Https = typeof import('node:https');
+
+/** A function that gives a module, and can put it in the place of Node's own. */
+export interface ModuleOf<Module> {
+  /** A module object of the shape of Node's, whose server side is the engine's. Node's own module stays as it is. */
+  (): Module;
+  /** Replaces the server side of Node's own module. A second call does nothing. */
+  slipstream(): void;
+}
+
+/**
+ * Replaces the server side of `node:http` and `node:https`, for `require` and `import` alike. Call it before anything
+ * else takes a class out of these modules; `portico/register` as a preload is the surest way.
+ */
+export function slipstream(): void {
+  instance().replace('http');
+  instance().replace('https');
+}
+
+/** `node:http` on the engine: `require('portico').http().createServer(...)`. */
+export const http: ModuleOf<Http> = Object.assign(() => instance().http(), {
+  slipstream: () => instance().replace('http'),
+});
+
+/** `node:https` on the engine. */
+export const https: ModuleOf<Https> = Object.assign(() => instance().https(), {
+  slipstream: () => instance().replace('https'),
+});
+
+/** Whether servers run on the engine, and if not, why. */
+export function status(): Status {
+  return instance().status();
+}

@@ -1,0 +1,122 @@
+/**
+ * The one Portico of a JavaScript realm.
+ *
+ * A program may load several copies of this package (two versions in `node_modules`, a bundler's copy, a test runner
+ * with module registries of its own). Node's `http` exists once, so the first copy that is loaded serves them all. It
+ * is kept on the exports object of `node:http`, which every copy sees, under a registered symbol.
+ */
+
+import { syncBuiltinESMExports } from 'node:module';
+import { decide, type Status } from './fallback';
+
+type Http = typeof import('node:http');
+type Https = typeof import('node:https');
+
+/** What all copies of the package agree on. Only additions are allowed: copies of other versions call it. */
+export interface Instance {
+  readonly version: string;
+  status(): Status;
+  /** A module object of the shape of `node:http` whose server side is the engine's; always the same one. */
+  http(): Http;
+  https(): Https;
+  /** Puts the engine's server side into `node:http` or `node:https` itself. A second call does nothing. */
+  replace(name: 'http' | 'https'): void;
+}
+
+const KEY = Symbol.for('portico.instance');
+
+// eslint-disable-next-line @typescript-eslint/no-require-imports
+const nodeHttp = require('node:http') as Http & { [KEY]?: Instance };
+// eslint-disable-next-line @typescript-eslint/no-require-imports
+const nodeHttps = require('node:https') as Https;
+
+/** The realm's Portico, made at the first call. */
+export function instance(): Instance {
+  const existing = nodeHttp[KEY];
+  if (existing !== undefined) return existing;
+  const status = decide();
+  const made = status.active ? new EngineInstance() : new StockInstance(status);
+  Object.defineProperty(nodeHttp, KEY, { value: made, enumerable: false, configurable: true });
+  return made;
+}
+
+// eslint-disable-next-line @typescript-eslint/no-require-imports
+const { version } = require('../package.json') as { version: string };
+
+/** Node's own modules, where the engine can't be used. */
+class StockInstance implements Instance {
+  readonly version = version;
+  readonly #status: Status;
+
+  constructor(status: Status) {
+    this.#status = status;
+  }
+
+  status(): Status {
+    return { ...this.#status };
+  }
+
+  http(): Http {
+    return nodeHttp;
+  }
+
+  https(): Https {
+    return nodeHttps;
+  }
+
+  replace(): void {
+    // node:http stays.
+  }
+}
+
+/** The engine's server side, made when first asked for. */
+class EngineInstance implements Instance {
+  readonly version = version;
+  #http: Http | undefined;
+  #https: Https | undefined;
+  readonly #replaced = new Set<string>();
+
+  status(): Status {
+    return { active: true };
+  }
+
+  http(): Http {
+    this.#http ??= overlay(nodeHttp, serverSideOfHttp());
+    return this.#http;
+  }
+
+  https(): Https {
+    this.#https ??= overlay(nodeHttps, serverSideOfHttps());
+    return this.#https;
+  }
+
+  replace(name: 'http' | 'https'): void {
+    if (this.#replaced.has(name)) return;
+    this.#replaced.add(name);
+    // The module objects are copies of Node's exports: make them before those are written to.
+    this.http();
+    this.https();
+    if (name === 'http') Object.assign(nodeHttp, serverSideOfHttp());
+    else Object.assign(nodeHttps, serverSideOfHttps());
+    syncBuiltinESMExports();
+  }
+}
+
+function serverSideOfHttp(): Partial<Http> {
+  // Loaded here and not above: where the engine can't be used none of it must run.
+  // eslint-disable-next-line @typescript-eslint/no-require-imports
+  const { Server, ServerResponse, IncomingMessage, createServer } = require('./http/index') as Http;
+  return { Server, ServerResponse, IncomingMessage, createServer } as Partial<Http>;
+}
+
+function serverSideOfHttps(): Partial<Https> {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports
+  const { Server, createServer } = require('./https/index') as Https;
+  return { Server, createServer } as Partial<Https>;
+}
+
+/** A copy of a module's exports, accessors included, with some of them replaced. */
+function overlay<Module extends object>(module: Module, replacements: Partial<Module>): Module {
+  const copy = Object.create(Object.getPrototypeOf(module) as object, Object.getOwnPropertyDescriptors(module)) as Module;
+  return Object.assign(copy, replacements);
+}

@@ -1,0 +1,3 @@
+/** `portico/https` has the exports of `node:https`, and so its types. */
+import https = require('node:https');
+export = https;
