@@ -14,15 +14,23 @@ pub(crate) fn generate(source: &str) -> Result<String, String> {
     let mut module: Option<String> = None;
     for line in source.lines() {
         let trimmed = line.trim();
-        if let Some(name) = trimmed.strip_prefix("pub mod ").and_then(|rest| rest.strip_suffix(" {")) {
+        if let Some(name) = trimmed
+            .strip_prefix("pub mod ")
+            .and_then(|rest| rest.strip_suffix(" {"))
+        {
             module = Some(name.to_owned());
         } else if line == "}" {
             module = None;
         } else if let Some((name, expression)) = constant(trimmed) {
-            let value = evaluate(expression, &known).ok_or_else(|| format!("layout.rs: can't read `{trimmed}`"))?;
+            let value = evaluate(expression, &known)
+                .ok_or_else(|| format!("layout.rs: can't read `{trimmed}`"))?;
             known.push((name.to_owned(), value));
-            let prefix = module.as_ref().map(|module| format!("{}_", module.to_uppercase())).unwrap_or_default();
-            writeln!(out, "export const {prefix}{name} = {value};").map_err(|error| error.to_string())?;
+            let prefix = module
+                .as_ref()
+                .map(|module| format!("{}_", module.to_uppercase()))
+                .unwrap_or_default();
+            writeln!(out, "export const {prefix}{name} = {value};")
+                .map_err(|error| error.to_string())?;
         }
     }
     Ok(out)
@@ -41,7 +49,10 @@ fn evaluate(expression: &str, known: &[(String, u64)]) -> Option<u64> {
     if let Some((left, right)) = expression.rsplit_once(" - ") {
         return evaluate(left, known)?.checked_sub(evaluate(right, known)?);
     }
-    if let Some(inner) = expression.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) {
+    if let Some(inner) = expression
+        .strip_prefix('(')
+        .and_then(|rest| rest.strip_suffix(')'))
+    {
         return evaluate(inner, known);
     }
     if let Some((left, right)) = expression.split_once(" << ") {
@@ -51,7 +62,10 @@ fn evaluate(expression: &str, known: &[(String, u64)]) -> Option<u64> {
         return u64::from_str_radix(hexadecimal, 16).ok();
     }
     expression.replace('_', "").parse().ok().or_else(|| {
-        known.iter().find(|(name, _)| name == expression).map(|(_, value)| *value)
+        known
+            .iter()
+            .find(|(name, _)| name == expression)
+            .map(|(_, value)| *value)
     })
 }
 

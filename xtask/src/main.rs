@@ -29,18 +29,26 @@ fn main() -> ExitCode {
 fn run(root: &Path, check: bool) -> Result<(), String> {
     let folder = root.join("packages/portico/src/generated");
     let source = root.join("crates/portico-channel/src/layout.rs");
-    let text = std::fs::read_to_string(&source).map_err(|error| format!("{}: {error}", source.display()))?;
-    let files: [(PathBuf, String); 2] =
-        [(folder.join("layout.ts"), layout::generate(&text)?), (folder.join("tables.ts"), tables::generate())];
+    let text = std::fs::read_to_string(&source)
+        .map_err(|error| format!("{}: {error}", source.display()))?;
+    let files: [(PathBuf, String); 2] = [
+        (folder.join("layout.ts"), layout::generate(&text)?),
+        (folder.join("tables.ts"), tables::generate()),
+    ];
     for (path, content) in files {
         if check {
             let present = std::fs::read_to_string(&path).unwrap_or_default();
             if present != content {
-                return Err(format!("{} is out of date: run `make generate`", path.display()));
+                return Err(format!(
+                    "{} is out of date: run `make generate`",
+                    path.display()
+                ));
             }
         } else {
-            std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-            std::fs::write(&path, content).map_err(|error| format!("{}: {error}", path.display()))?;
+            std::fs::create_dir_all(&folder)
+                .map_err(|error| format!("{}: {error}", folder.display()))?;
+            std::fs::write(&path, content)
+                .map_err(|error| format!("{}: {error}", path.display()))?;
         }
     }
     Ok(())

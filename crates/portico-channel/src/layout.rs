@@ -15,7 +15,7 @@
 //! non-negative 32-bit integer. A command whose generation is not the slot's present one is ignored: it crossed with
 //! the connection's end. A **sequence number** names a request on its connection, counted from 1.
 //!
-//! This table is the only source of these numbers: `cargo run -p portico-channel --example generate` writes the
+//! This table is the only source of these numbers: `make generate` writes the
 //! TypeScript copy.
 
 /// Number of low bits of a connection token that hold the slot.
