@@ -83,7 +83,7 @@ impl Engine {
     pub fn update_listener(&self, listener: u32, options: ListenerOptions) -> Result<()> {
         self.instance.with(|drive| {
             let (listener, options) = (ListenerId::from_number(listener), options.convert());
-            on!(drive.update_listener(listener, options))
+            on!(drive.update_listener(listener, options));
             Ok(())
         })
     }
@@ -94,7 +94,7 @@ impl Engine {
         self.instance.set_listener_reference(listener, false);
         self.instance.with(|drive| {
             let listener = ListenerId::from_number(listener);
-            on!(drive.close_listener(listener))
+            on!(drive.close_listener(listener));
             Ok(())
         })
     }
@@ -122,7 +122,7 @@ impl Engine {
     #[napi]
     pub fn release_tls_context(&self, context: u32) -> Result<()> {
         self.instance.with(|drive| {
-            on!(drive.release_tls_context(context))
+            on!(drive.release_tls_context(context));
             Ok(())
         })
     }
@@ -132,7 +132,7 @@ impl Engine {
     pub fn add_server_name(&self, listener: u32, pattern: String, context: u32) -> Result<()> {
         self.instance.with(|drive| {
             let listener = ListenerId::from_number(listener);
-            on!(drive.add_server_name(listener, &pattern, context))
+            on!(drive.add_server_name(listener, &pattern, context));
             Ok(())
         })
     }
@@ -147,7 +147,7 @@ impl Engine {
     #[napi]
     pub fn set_connection_ref(&self, connection: u32, referenced: bool) -> Result<()> {
         self.instance.with(|drive| {
-            on!(drive.set_connection_ref(connection, referenced))
+            on!(drive.set_connection_ref(connection, referenced));
             Ok(())
         })
     }
