@@ -3,6 +3,7 @@
 
 mod layout;
 mod tables;
+mod tls;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -31,9 +32,16 @@ fn run(root: &Path, check: bool) -> Result<(), String> {
     let source = root.join("crates/portico-channel/src/layout.rs");
     let text = std::fs::read_to_string(&source)
         .map_err(|error| format!("{}: {error}", source.display()))?;
-    let files: [(PathBuf, String); 2] = [
+    let verify_errors = root.join("crates/portico-tls/src/verify_error.rs");
+    let verify_errors = std::fs::read_to_string(&verify_errors)
+        .map_err(|error| format!("{}: {error}", verify_errors.display()))?;
+    let files: [(PathBuf, String); 3] = [
         (folder.join("layout.ts"), layout::generate(&text)?),
         (folder.join("tables.ts"), tables::generate()),
+        (
+            folder.join("tls-verify-errors.ts"),
+            tls::generate(&verify_errors)?,
+        ),
     ];
     for (path, content) in files {
         if check {
