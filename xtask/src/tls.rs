@@ -18,7 +18,9 @@ pub(crate) fn generate(source: &str) -> Result<String, String> {
         rows += 1;
     }
     if rows == 0 {
-        return Err("no row of the form `Variant = number, \"NAME\", \"text\";` was found".to_owned());
+        return Err(
+            "no row of the form `Variant = number, \"NAME\", \"text\";` was found".to_owned(),
+        );
     }
     out.push_str("]);\n");
     Ok(out)
