@@ -55,7 +55,7 @@ impl Drive {
 
     fn apply(&mut self, commands: &[u8], external: Option<&[u8]>) -> std::result::Result<(), String> {
         match self {
-            Self::Inline(shard) => shard.apply(commands, external).map_err(|error| error.to_string()),
+            Self::Inline(shard) => shard.apply(commands, external).map_err(|error| format!("{error:?}")),
         }
     }
 

@@ -1,9 +1,13 @@
 //! Option objects as JavaScript gives them (`binding.ts`), and their conversion to the engine's.
 
 use napi::bindgen_prelude::{FnArgs, FunctionRef, Int32Array, Uint8Array};
+use napi::Result;
 use napi_derive::napi;
 use portico_engine::Counters;
+use portico_tls::{Context, ContextOptions, Identity, Pfx};
 use std::time::Duration;
+
+use crate::errors::failure;
 
 /// `EngineOptions` of binding.ts.
 #[napi(object, object_to_js = false)]
@@ -190,4 +194,39 @@ fn bytes(value: f64) -> usize {
 /// The nearest u32 (`as` saturates, and makes 0 of NaN).
 fn whole(value: f64) -> u32 {
     value as u32
+}
+
+impl TlsContextOptions {
+    /// Makes the context. The error's code is the TLS crate's.
+    pub(crate) fn build(&self) -> Result<Context> {
+        let bytes = |list: &[Uint8Array]| list.iter().map(|item| item.to_vec()).collect::<Vec<_>>();
+        let numbers = |list: &[u32]| list.iter().filter_map(|number| u16::try_from(*number).ok()).collect::<Vec<_>>();
+        let options = ContextOptions {
+            identities: self
+                .identities
+                .iter()
+                .map(|identity| Identity { chain: bytes(&identity.chain), key: identity.key.to_vec() })
+                .collect(),
+            pfx: self
+                .pfx
+                .iter()
+                .flatten()
+                .map(|pfx| Pfx { data: pfx.data.to_vec(), passphrase: pfx.passphrase.clone() })
+                .collect(),
+            ca: bytes(&self.ca),
+            crl: bytes(&self.crl),
+            request_cert: self.request_cert,
+            reject_unauthorized: self.reject_unauthorized,
+            alpn: self.alpn.iter().map(|protocol| protocol.as_bytes().to_vec()).collect(),
+            min_version: u16::try_from(self.min_version).unwrap_or(0),
+            max_version: u16::try_from(self.max_version).unwrap_or(0),
+            cipher_suites: numbers(&self.cipher_suites),
+            named_groups: numbers(&self.named_groups),
+            session_timeout: whole(self.session_timeout),
+            ticket_keys: self.ticket_keys.to_vec(),
+            key_log: self.key_log,
+            ..ContextOptions::default()
+        };
+        Context::new(&options).map_err(|error| failure(error.to_string()))
+    }
 }
