@@ -1,0 +1,44 @@
+// Each scenario runs on node:http and on Portico, and must leave the same log. No expectation is
+// written down by hand: Node is the oracle. (With PORTICO_TEST_PLAIN=1 Node is compared with itself,
+// which proves that the scenarios are deterministic.)
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { readCounters } from '../support/counters.mjs';
+import { environment, plain, preload, testsFolder } from '../support/mode.mjs';
+
+const run = promisify(execFile);
+const folder = join(import.meta.dirname, 'scenarios');
+const runner = join(import.meta.dirname, 'lib/run-scenarios.cjs');
+const scratch = mkdtempSync(join(tmpdir(), 'portico-diff-'));
+after(() => rmSync(scratch, { recursive: true, force: true }));
+
+const only = process.env.SCENARIOS; // a part of a file name, while working on one theme
+
+for (const file of readdirSync(folder).filter((name) => name.endsWith('.cjs') && (!only || name.includes(only)))) {
+  const theme = file.replace('.cjs', '');
+  const counters = join(scratch, theme);
+  const [node, portico] = await Promise.all([logsOf(file, [], {}), logsOf(file, preload, environment(counters))]);
+  describe(theme.replaceAll('-', ' '), () => {
+    test('the scenarios ran', () => assert.ok(node.logs && portico.logs, node.failure ?? portico.failure));
+    for (const name of Object.keys(node.logs ?? {})) {
+      test(name.replaceAll('_', ' '), () => assert.deepEqual(portico.logs?.[name], node.logs[name]));
+    }
+    test('the engine served them', { skip: plain }, () => assert.ok(readCounters(counters).connections > 0));
+  });
+}
+
+async function logsOf(file, flags, env) {
+  try {
+    const options = { cwd: testsFolder, env: { ...environment('', {}), PORTICO_REQUIRE: '', ...env }, timeout: 120_000, maxBuffer: 1 << 26 };
+    const { stdout } = await run(process.execPath, [...flags, runner, join(folder, file)], options);
+    return { logs: JSON.parse(stdout.trimEnd().split('\n').at(-1)) };
+  } catch (error) {
+    return { failure: `${file}: ${error.message}\n${error.stderr ?? ''}` };
+  }
+}

@@ -1,0 +1,38 @@
+'use strict';
+// Runs in a child: `node [--import portico/register] run-scenarios.cjs FILE`. Runs each scenario of
+// the file one after the other and prints the logs as one line of JSON: { name: { actor: [line] } }.
+
+const { resolve } = require('node:path');
+const tools = require('./scenario-tools.cjs');
+
+const SCENARIO_LIMIT_MS = 10_000;
+
+async function main() {
+  const scenarios = require(resolve(process.argv[2]));
+  const only = process.argv[3];
+  const results = {};
+  for (const [name, scenario] of Object.entries(scenarios)) {
+    if (only !== undefined && name !== only) continue;
+    const { log, lists } = tools.makeLog();
+    log('outcome', await outcomeOf(scenario, log));
+    results[name] = lists;
+  }
+  process.stdout.write(`${JSON.stringify(results)}\n`, () => process.exit(0));
+}
+
+/** Runs one scenario to its end, its limit, or the first exception that nobody catches. */
+async function outcomeOf(scenario, log) {
+  let timer;
+  let onUncaught;
+  const cut = new Promise((resolve) => {
+    timer = setTimeout(resolve, SCENARIO_LIMIT_MS, 'time is up');
+    onUncaught = (error) => resolve(`uncaught ${error?.name} ${error?.code ?? error?.message}`);
+    process.on('uncaughtException', onUncaught);
+  });
+  const outcome = await Promise.race([scenario(log).then(() => 'done', (error) => `rejected ${error.stack}`), cut]);
+  clearTimeout(timer);
+  process.off('uncaughtException', onUncaught);
+  return outcome;
+}
+
+main();

@@ -1,0 +1,126 @@
+'use strict';
+// Requests that a server must refuse: what it answers, what 'clientError' says, and that it goes on.
+
+const http = require('node:http');
+const { exchange, get, listen, close, RawClient } = require('../lib/scenario-tools.cjs');
+
+const CASES = {
+  garbage: '\x01\x02\x03\r\n\r\n',
+  tls_client_hello: '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
+  http2_preface: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+  unknown_method: 'BREW / HTTP/1.1\r\nHost: a\r\n\r\n',
+  lower_case_method: 'get / HTTP/1.1\r\nHost: a\r\n\r\n',
+  no_target: 'GET HTTP/1.1\r\nHost: a\r\n\r\n',
+  bad_target: 'GET nonsense HTTP/1.1\r\nHost: a\r\n\r\n',
+  bad_version: 'GET / HTTP/9.9\r\nHost: a\r\n\r\n',
+  bad_protocol: 'GET / FTP/1.1\r\nHost: a\r\n\r\n',
+  space_before_colon: get('/', 'X-A : b'),
+  space_in_name: get('/', 'X A: b'),
+  no_colon: get('/', 'nonsense'),
+  empty_name: get('/', ': b'),
+  nul_in_value: get('/', 'X-A: a\0b'),
+  control_in_value: get('/', 'X-A: a\x07b'),
+  obs_fold: get('/', 'X-A: a', ' b'),
+  bare_lf: 'GET / HTTP/1.1\nHost: a\n\n',
+  bare_cr: 'GET / HTTP/1.1\r\nHost: a\rX: b\r\n\r\n',
+  two_content_lengths: get('/', 'Content-Length: 1', 'Content-Length: 2'),
+  same_content_length_twice: get('/', 'Content-Length: 0', 'Content-Length: 0'),
+  list_content_length: get('/', 'Content-Length: 1, 1'),
+  negative_content_length: get('/', 'Content-Length: -1'),
+  plus_content_length: get('/', 'Content-Length: +1'),
+  hex_content_length: get('/', 'Content-Length: 0x10'),
+  huge_content_length: get('/', 'Content-Length: 99999999999999999999999'),
+  length_and_chunked: 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+  chunked_not_last: 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, gzip\r\n\r\n0\r\n\r\n',
+  unknown_coding: 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n',
+  chunked_twice: 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+  bad_chunk_size: 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n',
+  chunk_too_long: 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabcd\r\n0\r\n\r\n',
+  chunk_size_overflow: 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n',
+  head_too_large: get('/', `X-A: ${'a'.repeat(20_000)}`),
+  target_too_large: get(`/${'a'.repeat(20_000)}`),
+  two_hosts: 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n',
+  upgrade_nonsense: get('/', 'Upgrade: '),
+};
+
+// The answer to the client is Node's default for the error.
+const answered = (request) => async (log) => {
+  const server = http.createServer((req, res) => {
+    log('server', req.method, req.url);
+    req.on('error', (error) => log('server', 'req error', error));
+    req.resume();
+    req.on('end', () => {
+      res.setHeader('Connection', 'close');
+      res.end('accepted');
+    });
+  });
+  const port = await listen(server);
+  const client = new RawClient(port);
+  client.write(request);
+  client.socket.end();
+  log('wire', await client.all());
+  log('wire', await exchange(port, get('/after')));
+  await close(server);
+};
+
+// The same, seen by 'clientError'.
+const reported = (request) => async (log) => {
+  const server = http.createServer((req, res) => {
+    req.on('error', () => {});
+    req.resume().on('end', () => res.end('accepted'));
+  });
+  server.on('clientError', (error, socket) => {
+    const { code, bytesParsed, rawPacket } = error;
+    // Where in the packet the parser stopped, and its words, are its own; the code is documented.
+    log('server', 'clientError', code, typeof bytesParsed, Buffer.isBuffer(rawPacket), socket.writable);
+    socket.end('HTTP/1.1 400 Mine\r\nConnection: close\r\n\r\n');
+  });
+  const client = new RawClient(await listen(server));
+  client.write(request);
+  client.socket.end();
+  log('wire', await client.all());
+  await close(server);
+};
+
+for (const [name, request] of Object.entries(CASES)) {
+  exports[`${name}_is_answered`] = answered(request);
+  exports[`${name}_is_reported`] = reported(request);
+}
+
+exports.a_refused_request_after_a_good_one = async (log) => {
+  const server = http.createServer((req, res) => res.end(req.url));
+  log('wire', await exchange(await listen(server), 'GET /1 HTTP/1.1\r\nHost: a\r\n\r\nnonsense\r\n\r\n'));
+  await close(server);
+};
+
+exports.maxHeaderSize_is_an_option = async (log) => {
+  const server = http.createServer({ maxHeaderSize: 1024 }, (req, res) => res.end('ok'));
+  const port = await listen(server);
+  log('wire', await exchange(port, get('/', `X-A: ${'a'.repeat(500)}`)));
+  log('wire', await exchange(port, get('/', `X-A: ${'a'.repeat(1500)}`)));
+  await close(server);
+};
+
+exports.a_reset_connection_is_a_clientError = async (log) => {
+  const server = http.createServer(() => {});
+  server.on('clientError', (error) => log('server', error.code));
+  const client = new RawClient(await listen(server));
+  client.write('GET / HTTP/1.1\r\nHo');
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  client.socket.resetAndDestroy();
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  await close(server);
+};
+
+exports.a_half_request_then_the_end_is_a_clientError = async (log) => {
+  const server = http.createServer(() => {});
+  server.on('clientError', (error, socket) => {
+    log('server', error.code);
+    socket.destroy();
+  });
+  const client = new RawClient(await listen(server));
+  client.write('GET / HTTP/1.1\r\nHo');
+  client.socket.end();
+  await client.all();
+  await close(server);
+};
