@@ -55,11 +55,11 @@ export interface TlsConnection {
 export interface TlsProvider {
   /**
    * The listener's TLS options; called just before `Engine.listen` and `Engine.createListener`.
-   * When they change later the provider calls the function given to `attached`.
+   * When they change later the provider calls the function given to `attached`, and is asked again.
    */
   listenerOptions(engine: Engine): TlsListenerOptions;
-  /** The listener has its number. `update` passes new options to the engine. */
-  attached(engine: Engine, listener: number, update: (options: TlsListenerOptions) => void): void;
+  /** The listener has its number. `update` has the engine told of new options. */
+  attached(engine: Engine, listener: number, update: () => void): void;
   /** The listener was closed. */
   detached(listener: number): void;
   /**

@@ -1,0 +1,3 @@
+/** The server side of `node:https` on the engine. */
+
+export { createServer, Server } from './server';

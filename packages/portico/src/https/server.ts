@@ -1,0 +1,132 @@
+/**
+ * `https.Server` on the engine.
+ *
+ * Node's own constructor runs first, and with it OpenSSL checks the options and throws the errors that users know; then
+ * the TLS side is made for the engine, and what it can't honour is thrown. Listening and HTTP are those of our
+ * `http.Server`.
+ */
+
+import type { ServerOptions } from 'node:https';
+import type { Socket } from 'node:net';
+import * as nodeHttps from 'node:https';
+import { defineServerMembers, initializeServer } from '../http/server';
+import { TlsOptionError } from '../tls/errors';
+import { refuseUnsupported } from '../tls/options';
+import type { RecordedOptions } from '../tls/secure-context';
+import { installSecureContextRecorder } from '../tls/secure-context';
+import { tlsProvider } from './provider';
+import { isPorticoSocket } from './tls-socket';
+import { TlsServer, type HandshakeOptions, type TlsServerObject } from './tls-server';
+
+installSecureContextRecorder();
+
+/** Captured before `register` puts ours in its place. */
+const NodeServer = nodeHttps.Server as unknown as {
+  new (...args: unknown[]): TlsServerObject;
+  prototype: TlsServerObject;
+};
+
+/** A server with its TLS side; absent while Node's constructor runs. */
+interface PorticoServer extends TlsServerObject {
+  [tlsProvider]?: TlsServer;
+}
+
+type Listener = (...args: unknown[]) => void;
+
+/** The constructor, callable without `new` as Node's is. */
+export function Server(this: PorticoServer | undefined, options?: unknown, requestListener?: unknown): unknown {
+  if (!(this instanceof (Server as unknown as { new (): PorticoServer }))) {
+    return new (Server as unknown as { new (...args: unknown[]): PorticoServer })(options, requestListener);
+  }
+  Reflect.apply(NodeServer as unknown as Listener, this, [options, requestListener]);
+  const given = (typeof options === 'object' && options !== null ? options : {}) as HandshakeOptions & RecordedOptions;
+  refuseUnsupported(given);
+  this[tlsProvider] = new TlsServer(this, given);
+  leaveOwnSockets(this, 'connection');
+  leaveOwnSockets(this, 'secureConnection');
+  initializeServer(this, given as ServerOptions);
+  return this;
+}
+
+Object.setPrototypeOf(Server, NodeServer);
+Server.prototype = Object.create(NodeServer.prototype, {
+  constructor: { value: Server, writable: true, configurable: true },
+}) as PorticoServer;
+defineServerMembers(Server.prototype as object);
+
+/** `https.createServer`. */
+export function createServer(options?: unknown, requestListener?: unknown): unknown {
+  return new (Server as unknown as { new (...args: unknown[]): PorticoServer })(options, requestListener);
+}
+
+/**
+ * Node's own listener of an event serves sockets that a program hands in by `emit`; those of the engine, for which the
+ * event is emitted too, have been served.
+ */
+function leaveOwnSockets(server: PorticoServer, event: 'connection' | 'secureConnection'): void {
+  const [stock] = server.listeners(event) as Listener[];
+  if (stock === undefined) return;
+  server.removeListener(event, stock);
+  server.prependListener(event, function stockListener(this: PorticoServer, socket: Socket) {
+    if (!isPorticoSocket(socket)) Reflect.apply(stock, this, [socket]);
+  });
+}
+
+/** TLS events that need OpenSSL, with what to do. */
+const IMPOSSIBLE_EVENTS: Record<string, string> = {
+  newSession: 'Sessions are resumed by tickets and from memory by themselves; share `ticketKeys` between processes.',
+  resumeSession: 'Sessions are resumed by tickets and from memory by themselves; share `ticketKeys` between processes.',
+  OCSPRequest: 'Portico staples no OCSP responses: leave the listener out.',
+};
+
+function watchListener(server: PorticoServer, event: unknown): void {
+  if (typeof event !== 'string') return;
+  if (event in IMPOSSIBLE_EVENTS && server[tlsProvider] !== undefined) {
+    throw new TlsOptionError(`on('${event}')`, 'needs OpenSSL, and Portico does not use it for connections',
+      `${IMPOSSIBLE_EVENTS[event]} Or run this program with PORTICO_DISABLE=1 to keep node:https.`);
+  }
+  if (event === 'keylog') server[tlsProvider]?.wantKeyLog();
+}
+
+/** Members that reach the TLS side. Each lets Node's own do its work first. */
+const members = {
+  setSecureContext(this: PorticoServer, options: RecordedOptions): void {
+    NodeServer.prototype.setSecureContext.call(this, options);
+    const provider = this[tlsProvider];
+    if (provider === undefined) return;
+    refuseUnsupported(options);
+    provider.replaceContext(options);
+  },
+
+  addContext(this: PorticoServer, servername: string, context: object): void {
+    const contexts = (this as unknown as { _contexts: [unknown, object][] })._contexts;
+    NodeServer.prototype.addContext.call(this, servername, context);
+    const added = contexts[contexts.length - 1][1];
+    this[tlsProvider]?.addContext(servername, added);
+  },
+
+  getTicketKeys(this: PorticoServer): Buffer {
+    const keys = NodeServer.prototype.getTicketKeys.call(this);
+    this[tlsProvider]?.useTicketKeys(keys);
+    return keys;
+  },
+
+  setTicketKeys(this: PorticoServer, keys: Buffer): void {
+    NodeServer.prototype.setTicketKeys.call(this, keys);
+    this[tlsProvider]?.useTicketKeys(keys);
+  },
+
+  on(this: PorticoServer, event: string, listener: Listener): PorticoServer {
+    watchListener(this, event);
+    return NodeServer.prototype.on.call(this, event, listener) as PorticoServer;
+  },
+
+  prependListener(this: PorticoServer, event: string, listener: Listener): PorticoServer {
+    watchListener(this, event);
+    return NodeServer.prototype.prependListener.call(this, event, listener) as PorticoServer;
+  },
+};
+
+for (const [name, value] of Object.entries({ ...members, addListener: members.on })) {
+  Object.defineProperty(Server.prototype, name, { value, writable: true, configurable: true, enumerable: true });
+}

@@ -1,0 +1,227 @@
+/**
+ * The TLS side of one `https.Server`: the provider that the lane asks, and the events that it brings about.
+ */
+
+import type { Server } from 'node:https';
+import type { Socket } from 'node:net';
+import { currentLane } from '../lane/lane';
+import type { Engine, TlsContextOptions } from '../native/binding';
+import type { ServerFacts } from '../tls/context-options';
+import type { RecordedOptions } from '../tls/secure-context';
+import type { TlsConnection, TlsListenerOptions, TlsProvider } from './provider';
+import { ServerContexts, recorded } from './server-contexts';
+import { findContext, type NamedContext } from './sni';
+import { TlsHandshakes } from './handshakes';
+import { createTlsSocket, refreshSocket } from './tls-socket';
+
+/** Node's default. */
+const HANDSHAKE_TIMEOUT_MS = 120_000;
+
+/** Node's listeners that every server has for these events: what goes beyond them is the program's. */
+const OWN_LISTENERS = { secureConnection: 1, tlsClientError: 1 };
+
+/** What a server has beyond its types. */
+export interface TlsServerObject extends Server {
+  _sharedCreds: object;
+  requestCert: boolean;
+  rejectUnauthorized: boolean;
+  ALPNProtocols?: Uint8Array;
+  ALPNCallback?: unknown;
+  ticketKeys?: Uint8Array;
+}
+
+/** Options of the constructor that Node keeps to itself. */
+export interface HandshakeOptions {
+  SNICallback?: (this: Socket, servername: string, callback: (error: Error | null, context?: object) => void) => void;
+  handshakeTimeout?: number;
+}
+
+/** A listener of the engine that serves the server. */
+interface Attachment {
+  engine: Engine;
+  listener: number;
+  update(): void;
+}
+
+export class TlsServer implements TlsProvider {
+  readonly #server: TlsServerObject;
+  readonly #options: HandshakeOptions;
+  readonly #handshakes: TlsHandshakes;
+  #contexts: ServerContexts;
+  #named: NamedContext[] = [];
+  /** What `SNICallback` answered, by connection. */
+  readonly #chosen = new WeakMap<TlsConnection, object>();
+  #attachment: Attachment | undefined;
+  #keyLog = false;
+  /** Set once somebody gave or read ticket keys: from then on they are fixed. */
+  #ticketKeys: Uint8Array;
+  /** `allowPartialTrustChain`, which Node's own `setSecureContext` does not pass on. */
+  #partialTrust: boolean;
+
+  /**
+   * Makes the server's context in the engine, so that what can't be honoured throws here.
+   *
+   * @throws TlsOptionError
+   */
+  constructor(server: TlsServerObject, options: HandshakeOptions & RecordedOptions) {
+    this.#server = server;
+    this.#options = options;
+    this.#ticketKeys = server.ticketKeys ?? new Uint8Array(0);
+    this.#partialTrust = options.allowPartialTrustChain === true;
+    this.#handshakes = new TlsHandshakes(server);
+    this.#contexts = this.#makeContexts();
+  }
+
+  #makeContexts(): ServerContexts {
+    const { engine } = currentLane();
+    const options = recorded(this.#server._sharedCreds, 'setSecureContext');
+    return new ServerContexts(engine, { ...options, allowPartialTrustChain: this.#partialTrust }, this.#facts());
+  }
+
+  #facts(): ServerFacts {
+    const server = this.#server;
+    return {
+      requestCert: server.requestCert,
+      rejectUnauthorized: server.rejectUnauthorized,
+      alpn: server.ALPNCallback ? [] : protocolNames(server.ALPNProtocols),
+      ticketKeys: this.#ticketKeys,
+      keyLog: this.#keyLog,
+    };
+  }
+
+  /** Makes the contexts again, for new options or keys; connections from now on use them. */
+  #renew(): void {
+    const old = this.#contexts;
+    this.#contexts = this.#makeContexts();
+    const attachment = this.#attachment;
+    if (attachment !== undefined) {
+      for (const named of this.#named) this.#addServerName(attachment, named);
+      attachment.update();
+    }
+    // The engine may still be asked for it until the update has arrived.
+    setImmediate(() => old.release());
+  }
+
+  /**
+   * `setSecureContext` gave the server a new SecureContext.
+   *
+   * @throws TlsOptionError, and then the old one stays in use
+   */
+  replaceContext(options: RecordedOptions): void {
+    this.#partialTrust = options.allowPartialTrustChain === true;
+    if (options.ticketKeys) this.#ticketKeys = options.ticketKeys;
+    this.#renew();
+  }
+
+  /** `addContext`. @throws TlsOptionError */
+  addContext(pattern: string, context: object): void {
+    const named = { pattern, context };
+    this.#contexts.of(context, 'addContext');
+    this.#named.push(named);
+    if (this.#attachment !== undefined) this.#addServerName(this.#attachment, named);
+  }
+
+  #addServerName({ engine, listener }: Attachment, { pattern, context }: NamedContext): void {
+    engine.addServerName(listener, pattern, this.#contexts.of(context, 'addContext'));
+  }
+
+  /** `setTicketKeys`, and `getTicketKeys` with the keys that it tells. */
+  useTicketKeys(keys: Uint8Array): void {
+    if (Buffer.compare(this.#ticketKeys, keys) === 0) return;
+    this.#ticketKeys = Uint8Array.from(keys);
+    this.#renew();
+  }
+
+  /** Somebody listens to 'keylog'. */
+  wantKeyLog(): void {
+    if (this.#keyLog) return;
+    this.#keyLog = true;
+    this.#renew();
+  }
+
+  listenerOptions(): TlsListenerOptions {
+    return {
+      tls: this.#contexts.own,
+      askServerName: this.#options.SNICallback !== undefined && this.#options.SNICallback !== null,
+      askAlpn: Boolean(this.#server.ALPNCallback),
+      handshakeTimeout: this.#options.handshakeTimeout || HANDSHAKE_TIMEOUT_MS,
+    };
+  }
+
+  attached(engine: Engine, listener: number, update: () => void): void {
+    this.#attachment = { engine, listener, update };
+    for (const named of this.#named) this.#addServerName(this.#attachment, named);
+  }
+
+  detached(listener: number): void {
+    if (this.#attachment?.listener === listener) this.#attachment = undefined;
+  }
+
+  createSocket(connection: TlsConnection): Socket {
+    const options = (): TlsContextOptions => this.#contexts.optionsOf(this.#contextOf(connection));
+    return createTlsSocket(connection, {
+      // Which of several identities was used is not told: it is the first that the client could take.
+      ownChain: () => options().identities.at(0)?.chain ?? [],
+      authorities: () => options().ca,
+    });
+  }
+
+  /** The SecureContext that the connection's name chose; undefined: the server's own. */
+  #contextOf(connection: TlsConnection): object | undefined {
+    return this.#chosen.get(connection) ?? findContext(this.#named, connection.secure?.servername ?? '');
+  }
+
+  secure(connection: TlsConnection): boolean {
+    if (connection.hasSocket) refreshSocket(connection.socket, connection);
+    if (this.#server.listenerCount('secureConnection') <= OWN_LISTENERS.secureConnection) return true;
+    const { socket } = connection;
+    this.#server.emit('secureConnection', socket);
+    return !socket.destroyed;
+  }
+
+  serverName(connection: TlsConnection, servername: string): void {
+    const { SNICallback } = this.#options;
+    if (servername === '' || !SNICallback) {
+      connection.answerServerName(this.#named.length === 0 ? this.#contexts.own : this.#ofName(servername));
+      return;
+    }
+    this.#handshakes.askServerName(connection, servername, SNICallback, (context) => {
+      if (context !== undefined) this.#chosen.set(connection, context);
+      connection.answerServerName(context === undefined ? this.#contexts.own : this.#contexts.of(context, 'SNICallback'));
+    });
+  }
+
+  #ofName(servername: string): number {
+    const context = findContext(this.#named, servername);
+    return context === undefined ? this.#contexts.own : this.#contexts.of(context, 'addContext');
+  }
+
+  alpn(connection: TlsConnection, servername: string, protocols: string[]): void {
+    this.#handshakes.askAlpn(connection, servername, protocols, this.#server.ALPNCallback);
+  }
+
+  keyLog(connection: TlsConnection, line: Buffer): void {
+    this.#server.emit('keylog', line, connection.socket);
+  }
+
+  tlsError(connection: TlsConnection, text: string): void {
+    this.#handshakes.failed(connection, text);
+  }
+
+  handshakeTimeout(connection: TlsConnection): void {
+    this.#handshakes.timedOut(connection);
+  }
+
+  closedEarly(connection: TlsConnection): void {
+    this.#handshakes.closedEarly(connection);
+  }
+}
+
+/** ALPN's wire form, a length byte before each name, as a list. */
+export function protocolNames(wire: Uint8Array | undefined): string[] {
+  const names: string[] = [];
+  for (let at = 0; wire !== undefined && at < wire.length; at += 1 + wire[at]) {
+    names.push(Buffer.from(wire.subarray(at + 1, at + 1 + wire[at])).toString('latin1'));
+  }
+  return names;
+}

@@ -1,0 +1,188 @@
+/**
+ * `req.socket` of an https connection: the lane's socket with the members of `tls.TLSSocket`.
+ *
+ * The prototype chain is ours, `tls.TLSSocket.prototype`, `net.Socket.prototype`, so that `instanceof` says what it says
+ * in Node. Node's TLSSocket constructor does not run: there is no OpenSSL behind it.
+ */
+
+import { X509Certificate } from 'node:crypto';
+import type { Socket } from 'node:net';
+import * as tls from 'node:tls';
+import { ConnectionSocket, defineSocketMembers } from '../lane/socket';
+import { VERIFY_ERRORS } from '../generated/tls-verify-errors';
+import { suiteById } from '../tls/cipher-suites';
+import { detailedObject, legacyObject, readCertificates } from './certificates';
+import { unsupportedMethod } from './tls-error';
+import type { TlsConnection } from './provider';
+
+/** The server's own certificates and trust for one connection, looked up when asked for. */
+export interface ConnectionContext {
+  /** The server's chain, leaf first, DER; empty if it has none. */
+  ownChain(): readonly Uint8Array[];
+  /** Certificates that a client's chain may be completed from, DER. */
+  authorities(): readonly Uint8Array[];
+}
+
+/** What a socket of ours needs besides the lane's part. */
+interface State {
+  connection: TlsConnection;
+  context: ConnectionContext;
+}
+
+const states = new WeakMap<object, State>();
+
+/** Whether a socket is one of ours. */
+export function isPorticoSocket(socket: unknown): boolean {
+  return typeof socket === 'object' && socket !== null && states.has(socket);
+}
+
+/** Makes the socket of a TLS connection. */
+export function createTlsSocket(connection: TlsConnection, context: ConnectionContext): Socket {
+  const socket = Reflect.construct(ConnectionSocket, [connection], TlsConnectionSocket) as Socket;
+  states.set(socket, { connection, context });
+  Object.assign(socket, {
+    encrypted: true,
+    secureConnecting: true,
+    servername: null,
+    alpnProtocol: null,
+    authorized: false,
+    authorizationError: null,
+    ssl: (socket as { _handle?: unknown })._handle,
+  });
+  refreshSocket(socket, connection);
+  return socket;
+}
+
+/** Sets the properties that the handshake's end decides. */
+export function refreshSocket(socket: Socket, connection: TlsConnection): void {
+  const { secure } = connection;
+  if (secure === undefined) return;
+  Object.assign(socket, {
+    secureConnecting: false,
+    // Node says false, not undefined, for what was not sent or agreed.
+    servername: secure.servername === '' ? false : secure.servername,
+    alpnProtocol: secure.alpnProtocol === '' ? false : secure.alpnProtocol,
+    authorized: secure.certificateRequested && secure.verifyError === 0,
+    authorizationError: secure.verifyError === 0 ? null : verifyErrorName(secure.verifyError),
+  });
+}
+
+/** Node's name of a verification result. */
+export function verifyErrorName(number: number): string {
+  return VERIFY_ERRORS.get(number) ?? 'CERT_REJECTED';
+}
+
+function state(socket: object): State {
+  const found = states.get(socket);
+  if (found === undefined) throw new TypeError('Illegal invocation');
+  return found;
+}
+
+/** The peer's certificates; parsed at each call, as in Node. */
+function peerCertificates(socket: object): X509Certificate[] {
+  return readCertificates(state(socket).connection.secure?.peerCertificates ?? []);
+}
+
+/** The members of `tls.TLSSocket`. Those that need OpenSSL answer as it does when there is nothing to tell. */
+const members = {
+  getPeerCertificate(this: Socket, detailed?: boolean): object {
+    const chain = peerCertificates(this);
+    if (chain.length === 0) return {};
+    if (detailed !== true) return legacyObject(chain[0]);
+    const { context } = state(this);
+    let known: X509Certificate[] | undefined;
+    return detailedObject(chain, () => known ??= readCertificates(context.authorities()));
+  },
+
+  getPeerX509Certificate(this: Socket): X509Certificate | undefined {
+    return peerCertificates(this).at(0);
+  },
+
+  getCertificate(this: Socket): object {
+    const [leaf] = readCertificates(state(this).context.ownChain().slice(0, 1));
+    return leaf === undefined ? {} : legacyObject(leaf);
+  },
+
+  getX509Certificate(this: Socket): X509Certificate | undefined {
+    return readCertificates(state(this).context.ownChain().slice(0, 1)).at(0);
+  },
+
+  getCipher(this: Socket): object | null {
+    const { secure } = state(this).connection;
+    const suite = secure === undefined ? undefined : suiteById(secure.cipherSuite);
+    if (suite === undefined) return null;
+    return { name: suite.name, standardName: suite.standardName, version: suite.version };
+  },
+
+  getProtocol(this: Socket): string | null {
+    const { secure } = state(this).connection;
+    if (secure === undefined) return null;
+    return secure.protocol === 0x0304 ? 'TLSv1.3' : 'TLSv1.2';
+  },
+
+  isSessionReused(this: Socket): boolean {
+    return state(this).connection.secure?.resumed ?? false;
+  },
+
+  /** As in Node, where a server's socket has none to tell. */
+  getEphemeralKeyInfo(): null {
+    return null;
+  },
+
+  getSharedSigalgs(): string[] {
+    return [];
+  },
+
+  getFinished(): undefined {
+    return undefined;
+  },
+
+  getPeerFinished(): undefined {
+    return undefined;
+  },
+
+  getSession(): undefined {
+    return undefined;
+  },
+
+  getTLSTicket(): undefined {
+    return undefined;
+  },
+
+  exportKeyingMaterial(): never {
+    throw unsupportedMethod('exportKeyingMaterial', 'Run this program with PORTICO_DISABLE=1 if it needs RFC 5705.');
+  },
+
+  setKeyCert(): never {
+    throw unsupportedMethod('setKeyCert', 'Choose the certificate in SNICallback or by addContext.');
+  },
+
+  enableTrace(): never {
+    throw unsupportedMethod('enableTrace', "Use the server's 'keylog' event with Wireshark.");
+  },
+
+  /** Portico never renegotiates; TLS 1.3 has no such thing, and Node's clients don't start it. */
+  renegotiate(_options: unknown, callback?: (error: Error | null) => void): boolean {
+    if (callback !== undefined) {
+      process.nextTick(callback, unsupportedMethod('renegotiate', 'Ask for the certificate in the first handshake.'));
+    }
+    return false;
+  },
+
+  disableRenegotiation(): void {
+    // It always is.
+  },
+
+  /** False: not set. The engine chooses the size of records. */
+  setMaxSendFragment(): boolean {
+    return false;
+  },
+};
+
+/** Only for its prototype; `constructor` stays `tls.TLSSocket`. */
+function TlsConnectionSocket(): void { /* Never called. */ }
+TlsConnectionSocket.prototype = Object.create(tls.TLSSocket.prototype) as object;
+defineSocketMembers(TlsConnectionSocket.prototype as object);
+for (const [name, value] of Object.entries(members)) {
+  Object.defineProperty(TlsConnectionSocket.prototype, name, { value, writable: true, configurable: true });
+}
