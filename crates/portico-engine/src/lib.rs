@@ -4,10 +4,22 @@
 //! records and writes the command records of `portico_channel::layout`.
 #![forbid(unsafe_code)]
 
+mod buffer_pool;
+mod clock;
+mod connection;
+mod connection_table;
+mod core;
 mod counters;
+mod ids;
+mod limits;
+mod lingering;
+mod listener;
 mod options;
 mod shard;
+mod templates;
+mod timers;
 
 pub use counters::Counters;
+pub use ids::{CommandError, ListenerId, TurnOutcome};
 pub use options::ListenerOptions;
-pub use shard::{CommandError, ListenerId, Shard, TurnOutcome};
+pub use shard::Shard;

@@ -24,7 +24,7 @@ pub struct ListenerOptions {
     pub connections_checking_interval: Duration,
     /// Requests a connection may make.
     pub max_requests_per_socket: u32,
-    /// Header fields a head may have.
+    /// Header fields of a head that are told; further ones are left out, as in Node.
     pub max_headers_count: u32,
     /// Bytes of a head, request line included. 0: 16,384.
     pub max_header_size: usize,
@@ -59,7 +59,7 @@ impl Default for ListenerOptions {
             timeout: Duration::ZERO,
             connections_checking_interval: Duration::from_secs(30),
             max_requests_per_socket: 0,
-            max_headers_count: 2000,
+            max_headers_count: 1000,
             max_header_size: 16 * 1024,
             max_connections: None,
             no_delay: true,

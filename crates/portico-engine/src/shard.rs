@@ -1,56 +1,46 @@
 //! One epoll, its listeners, connections and timers, driven by one thread.
 
+mod accepting;
+mod commands;
+mod ending;
+mod pending;
+mod turn;
+
 use std::io;
-use std::os::fd::{OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
 use portico_channel::EventWriter;
+use portico_channel::layout::SLOT_MASK;
+use portico_sys::{Interest, ReadyList, socket};
 
-use crate::{Counters, ListenerOptions};
+use crate::connection_table::ConnectionTable;
+use crate::core::Core;
+use crate::limits::READY_PER_TURN;
+use crate::lingering::Lingering;
+use crate::listener::Listener;
+use crate::{CommandError, Counters, ListenerId, ListenerOptions, TurnOutcome};
 
-/// Number of a listener of a shard.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ListenerId(pub u32);
-
-/// How a turn ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TurnOutcome {
-    /// Nothing is left: wait until the descriptor is readable.
-    Idle,
-    /// There may be more work: call again soon.
-    More,
-    /// Call again with at least so many free bytes.
-    NeedSpace(usize),
+/// One epoll, its listeners, connections and timers. Driven by one thread; nothing in it blocks but
+/// [`Shard::turn`] with a timeout. Dropping it closes everything.
+pub struct Shard {
+    core: Core,
+    connections: ConnectionTable,
+    lingering: Lingering,
+    ready: ReadyList,
+    /// Tokens of what became ready besides connections; empty between turns.
+    others: Vec<u64>,
+    /// Whether the last turn stopped for want of event memory.
+    starved: bool,
 }
 
-/// Why commands were refused. What came before the named record has been applied, nothing after it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum CommandError {
-    /// The bytes at this offset are not a record, or its payload lies outside of it.
-    Malformed {
-        /// Byte offset of the record in the submission.
-        offset: usize,
-    },
-    /// The record's kind is not known.
-    UnknownKind {
-        /// Byte offset of the record in the submission.
-        offset: usize,
-        /// The kind.
-        kind: u32,
-    },
-    /// A value of the record is out of its range.
-    OutOfRange {
-        /// Byte offset of the record in the submission.
-        offset: usize,
-        /// Index of the word.
-        word: usize,
-    },
+impl std::fmt::Debug for Shard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shard")
+            .field("connections", &self.connections.open())
+            .finish_non_exhaustive()
+    }
 }
-
-/// One epoll, its listeners, connections and timers. Driven by one thread.
-#[derive(Debug)]
-pub struct Shard {}
 
 impl Shard {
     /// A shard without listeners.
@@ -58,19 +48,43 @@ impl Shard {
     /// # Errors
     /// Those of epoll_create(2) and timerfd_create(2).
     pub fn new() -> io::Result<Self> {
-        Ok(Self {})
+        Self::with_slots(0, SLOT_MASK as usize)
+    }
+
+    /// A shard whose connections have the slots `base..base + count`, so that tokens of several shards differ.
+    pub(crate) fn with_slots(base: u32, count: usize) -> io::Result<Self> {
+        let core = Core::new()?;
+        core.epoll
+            .add(core.timers.descriptor(), turn::TIMER, Interest::Readable)?;
+        Ok(Self {
+            core,
+            connections: ConnectionTable::new(base, count),
+            lingering: Lingering::default(),
+            ready: ReadyList::new(READY_PER_TURN),
+            others: Vec::new(),
+            starved: false,
+        })
     }
 
     /// The epoll descriptor: readable when [`Shard::turn`] has work; deadlines included.
     #[must_use]
     pub fn poll_fd(&self) -> RawFd {
-        -1
+        self.core.epoll.as_fd().as_raw_fd()
     }
 
     /// Handles what is ready and writes event records. Waits at most `timeout` (`None`: not at all).
     pub fn turn(&mut self, timeout: Option<Duration>, events: &mut EventWriter<'_>) -> TurnOutcome {
-        let _ = (timeout, events);
-        TurnOutcome::Idle
+        match self.run_turn(timeout, events) {
+            // What fits is delivered first; the next turn may start with a fresh piece of memory.
+            Err(bytes) => {
+                self.starved = true;
+                TurnOutcome::NeedSpace(bytes)
+            }
+            Ok(outcome) => {
+                self.starved = false;
+                outcome
+            }
+        }
     }
 
     /// Applies the application's commands; `external` is the body of the record flagged `EXTERNAL`. Output is sent at
@@ -79,15 +93,17 @@ impl Shard {
     /// # Errors
     /// [`CommandError`] names the first bad record.
     pub fn apply(&mut self, commands: &[u8], external: Option<&[u8]>) -> Result<(), CommandError> {
-        let _ = (commands, external);
-        Ok(())
+        self.core.clock.update();
+        let result = self.apply_records(commands, external);
+        self.flush_dirty();
+        result
     }
 
     /// Whether events wait that arose outside of [`Shard::turn`] (`CLOSED` after `DESTROY`, `FLUSHED`, ...). The
     /// descriptor doesn't show them: call `turn` again before waiting for it.
     #[must_use]
     pub fn has_pending_events(&self) -> bool {
-        false
+        !self.core.pending.is_empty() || !self.core.work.is_empty()
     }
 
     /// Listens on a bound socket and accepts. The shard owns the descriptor.
@@ -100,14 +116,35 @@ impl Shard {
         backlog: i32,
         options: ListenerOptions,
     ) -> io::Result<ListenerId> {
-        let _ = (fd, backlog, options);
-        Ok(ListenerId(0))
+        socket::prepare(&fd)?;
+        socket::listen(&fd, backlog)?;
+        self.add_listening(fd, options)
+    }
+
+    /// A listener whose socket listens already.
+    pub(crate) fn add_listening(
+        &mut self,
+        fd: OwnedFd,
+        options: ListenerOptions,
+    ) -> io::Result<ListenerId> {
+        let is_unix = socket::is_unix(&fd);
+        if !is_unix {
+            accepting::set_tcp_options(&fd, &options);
+        }
+        let id = self
+            .core
+            .listeners
+            .add(Listener::new(Some(fd), options, is_unix));
+        self.watch_listener(id)?;
+        self.enter_check(id.0);
+        Ok(id)
     }
 
     /// A listener without a socket: connections come by [`Shard::adopt`].
     pub fn create_listener(&mut self, options: ListenerOptions) -> ListenerId {
-        let _ = options;
-        ListenerId(0)
+        let id = self.core.listeners.add(Listener::new(None, options, false));
+        self.enter_check(id.0);
+        id
     }
 
     /// Takes a connected socket as a new connection of the listener.
@@ -115,41 +152,69 @@ impl Shard {
     /// # Errors
     /// `EINVAL` if there is no such listener; those of epoll_ctl(2).
     pub fn adopt(&mut self, listener: ListenerId, fd: OwnedFd) -> io::Result<()> {
-        let _ = (listener, fd);
-        Ok(())
+        socket::prepare(&fd)?;
+        self.core.clock.update();
+        self.adopt_socket(listener.0, fd)
     }
 
     /// Changes settings, for existing connections too.
     pub fn update_listener(&mut self, listener: ListenerId, options: ListenerOptions) {
-        let _ = (listener, options);
+        if let Some(entry) = self.core.listeners.find(listener.0)
+            && let Some(socket) = &entry.socket
+            && !entry.is_unix
+        {
+            accepting::set_tcp_options(socket, &options);
+        }
+        self.core.listeners.update(listener.0, options);
+        self.enter_check(listener.0);
+        self.enter_deadlines_of(listener.0);
     }
 
     /// Stops accepting. Its connections live on.
     pub fn close_listener(&mut self, listener: ListenerId) {
-        let _ = listener;
+        if let Some(socket) = self.core.listeners.close(listener.0) {
+            // A descriptor that another process or handle shares stays in the epoll set when it is closed here.
+            let _ = self.core.epoll.remove(&socket);
+        }
     }
 
     /// Open connections of a listener.
     #[must_use]
     pub fn connection_count(&self, listener: ListenerId) -> usize {
-        let _ = listener;
-        0
+        self.core
+            .listeners
+            .find(listener.0)
+            .and_then(|listener| usize::try_from(listener.connections).ok())
+            .unwrap_or(0)
     }
 
     /// Counters since the start.
     #[must_use]
     pub fn counters(&self) -> Counters {
-        Counters::default()
+        let connections_open = u64::try_from(self.connections.open()).unwrap_or(0);
+        Counters {
+            connections_open,
+            ..self.core.counters
+        }
     }
 
     /// Whether a connection counts in [`Shard::referenced_connections`]. It does from the start.
     pub fn set_connection_ref(&mut self, token: u32, referenced: bool) {
-        let _ = (token, referenced);
+        if let Some(connection) = self.connections.find(token)
+            && connection.referenced != referenced
+        {
+            connection.referenced = referenced;
+            if referenced {
+                self.core.unreferenced -= 1;
+            } else {
+                self.core.unreferenced += 1;
+            }
+        }
     }
 
     /// Connections that should keep the application's process alive.
     #[must_use]
     pub fn referenced_connections(&self) -> usize {
-        0
+        self.connections.open() - self.core.unreferenced
     }
 }

@@ -1,0 +1,216 @@
+//! Times by which something must have happened on a connection.
+//!
+//! Times are milliseconds of the monotonic clock; 0 means none. Head and request timeouts are not here: as in Node they
+//! are looked at in intervals for all connections of a listener.
+
+use portico_channel::layout::timeout_kind;
+
+use super::Connection;
+use crate::core::Core;
+
+/// Deadlines of one connection.
+#[derive(Debug)]
+pub(crate) struct Deadlines {
+    /// Earliest entry in the shard's timers, 0: none.
+    entered_ms: u64,
+    /// When an idle connection is given up.
+    idle_ms: u64,
+    /// When the connection is closed whatever happens.
+    guard_ms: u64,
+    /// Last time bytes moved.
+    active_ms: u64,
+    /// `SET_TIMEOUT`; `None`: the listener's.
+    inactivity_ms: Option<u32>,
+    /// Whether inactivity has been told since bytes moved last.
+    inactivity_told: bool,
+}
+
+/// What has expired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expired {
+    /// Nothing yet.
+    Nothing,
+    /// Tell the application ([`timeout_kind`]).
+    Tell(u32),
+    /// Close: the application has nothing to say about it.
+    Close,
+}
+
+impl Deadlines {
+    pub(super) fn new(now_ms: u64) -> Self {
+        Self {
+            entered_ms: 0,
+            idle_ms: 0,
+            guard_ms: 0,
+            active_ms: now_ms,
+            inactivity_ms: None,
+            inactivity_told: false,
+        }
+    }
+
+    /// The earliest deadline.
+    fn next(&self, listener_inactivity_ms: u64) -> Option<u64> {
+        let inactivity_ms = self.inactivity_ms.map_or(listener_inactivity_ms, u64::from);
+        // As in Node, the keep-alive timeout takes the place of the inactivity timeout while a connection is idle.
+        let waiting = if self.idle_ms != 0 {
+            Some(self.idle_ms)
+        } else if inactivity_ms != 0 && !self.inactivity_told {
+            Some(self.active_ms + inactivity_ms)
+        } else {
+            None
+        };
+        let guard = (self.guard_ms != 0).then_some(self.guard_ms);
+        match (waiting, guard) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+}
+
+impl Connection {
+    /// Bytes have moved.
+    #[inline]
+    pub(super) fn touch(&mut self, core: &mut Core) {
+        self.deadlines.active_ms = core.clock.now_ms();
+        if self.deadlines.inactivity_told {
+            self.deadlines.inactivity_told = false;
+            self.enter_deadline(core);
+        }
+    }
+
+    /// The connection waits for its next request from now on, if nothing is in flight.
+    #[inline]
+    pub(super) fn become_idle(&mut self, core: &mut Core) {
+        if !self.exchanges.is_empty()
+            || self.input.is_in_body()
+            || self.input.message_started_ms != 0
+        {
+            return;
+        }
+        let Some(listener) = core.listeners.find(self.listener) else {
+            return;
+        };
+        let keep_alive = listener.options.keep_alive_timeout;
+        if !keep_alive.is_zero() {
+            let wait = keep_alive + listener.options.keep_alive_timeout_buffer;
+            self.deadlines.idle_ms = core.clock.now_ms() + millis(wait);
+            self.enter_deadline(core);
+        }
+    }
+
+    /// A request has begun.
+    #[inline]
+    pub(super) fn become_busy(&mut self) {
+        self.deadlines.idle_ms = 0;
+    }
+
+    /// Closes the connection after so many milliseconds, whatever happens.
+    pub(super) fn guard(&mut self, core: &mut Core, after_ms: u64) {
+        self.deadlines.guard_ms = core.clock.now_ms() + after_ms;
+        self.enter_deadline(core);
+    }
+
+    /// Takes the guard back.
+    pub(super) fn unguard(&mut self) {
+        self.deadlines.guard_ms = 0;
+    }
+
+    /// `SET_TIMEOUT`.
+    pub(crate) fn set_inactivity(&mut self, core: &mut Core, inactivity_ms: u32) {
+        self.deadlines.inactivity_ms = Some(inactivity_ms);
+        self.deadlines.inactivity_told = false;
+        self.deadlines.active_ms = core.clock.now_ms();
+        self.enter_deadline(core);
+    }
+
+    /// Makes sure that there is an entry in the timers for the earliest deadline.
+    pub(crate) fn enter_deadline(&mut self, core: &mut Core) {
+        let inactivity = core
+            .listeners
+            .find(self.listener)
+            .map_or(0, |listener| millis(listener.options.timeout));
+        let Some(deadline) = self.deadlines.next(inactivity) else {
+            return;
+        };
+        if self.deadlines.entered_ms == 0 || deadline < self.deadlines.entered_ms {
+            self.deadlines.entered_ms = deadline;
+            core.timers.enter(deadline, u64::from(self.token));
+        }
+    }
+
+    /// An entry's time has come: says what has expired, and enters the next deadline.
+    pub(crate) fn deadline_passed(&mut self, core: &mut Core, entry_ms: u64) -> Expired {
+        // An entry that an earlier one has replaced.
+        if entry_ms != self.deadlines.entered_ms {
+            return Expired::Nothing;
+        }
+        self.deadlines.entered_ms = 0;
+        let now = core.clock.now_ms();
+        let expired = if self.deadlines.guard_ms != 0 && self.deadlines.guard_ms <= now {
+            Expired::Close
+        } else if self.deadlines.idle_ms != 0 {
+            self.idle_expired(now)
+        } else {
+            self.inactivity_expired(core, now)
+        };
+        if expired != Expired::Close {
+            self.enter_deadline(core);
+        }
+        expired
+    }
+
+    fn idle_expired(&mut self, now: u64) -> Expired {
+        if self.deadlines.idle_ms > now {
+            return Expired::Nothing;
+        }
+        if !self.open_told {
+            return Expired::Close;
+        }
+        self.deadlines.idle_ms = 0;
+        self.deadlines.inactivity_told = true;
+        Expired::Tell(timeout_kind::KEEP_ALIVE)
+    }
+
+    fn inactivity_expired(&mut self, core: &Core, now: u64) -> Expired {
+        let listener = core
+            .listeners
+            .find(self.listener)
+            .map_or(0, |listener| millis(listener.options.timeout));
+        let inactivity = self.deadlines.inactivity_ms.map_or(listener, u64::from);
+        if inactivity == 0
+            || self.deadlines.inactivity_told
+            || self.deadlines.active_ms + inactivity > now
+        {
+            return Expired::Nothing;
+        }
+        self.deadlines.inactivity_told = true;
+        Expired::Tell(timeout_kind::INACTIVE)
+    }
+
+    /// Whether the head or the whole request has taken too long. Told once for a request.
+    pub(crate) fn request_expired(
+        &mut self,
+        now_ms: u64,
+        headers_ms: u64,
+        request_ms: u64,
+    ) -> bool {
+        let started = self.input.message_started_ms;
+        if started == 0 {
+            return false;
+        }
+        let in_head = matches!(self.input.phase, super::input::Phase::Head);
+        let late = |limit: u64| limit != 0 && started + limit <= now_ms;
+        let expired = (in_head && late(headers_ms)) || late(request_ms);
+        if expired {
+            self.input.message_started_ms = 0;
+        }
+        expired
+    }
+}
+
+/// Whole milliseconds of a setting, at least 1 unless it is zero.
+pub(crate) fn millis(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_millis())
+        .unwrap_or(u64::MAX / 4)
+        .min(u64::MAX / 4)
+}

@@ -1,0 +1,25 @@
+//! A connection, as a struct of sub-states. Each has its file:
+//!
+//! * [`input`]: where in the stream of requests the peer is; [`receiving`] reads the socket, [`parsing`] turns bytes
+//!   into events
+//! * [`exchanges`]: requests in flight, and the order of their answers; [`answering`] applies the application's records
+//! * [`output`]: bytes to be sent; [`sending`] sends them
+//! * [`deadlines`]: times by which something must have happened
+//! * [`telling`]: events about the connection itself
+
+mod answering;
+mod deadlines;
+mod exchanges;
+mod input;
+mod output;
+mod parsing;
+mod receiving;
+mod sending;
+mod state;
+mod telling;
+
+pub(crate) use answering::{Answer, Payload};
+pub(crate) use deadlines::{Expired, millis};
+pub(crate) use output::AfterFlush;
+pub(crate) use state::{Connection, Stop};
+pub(crate) use telling::write_address_words;

@@ -1,0 +1,155 @@
+//! Reading the socket.
+
+use portico_channel::EventWriter;
+use portico_sys::{Errno, Ready, socket};
+
+use super::input::Phase;
+use super::parsing::Pause;
+use super::{Connection, Stop};
+use crate::core::Core;
+use crate::limits::{READ_ROOM_BYTES, READS_PER_TURN};
+
+impl Connection {
+    /// Notes what the kernel says.
+    pub(crate) fn note_ready(&mut self, ready: Ready) {
+        self.input.readable |= ready.readable;
+        self.input.hang_up |= ready.hang_up;
+        if ready.writable {
+            self.output.blocked = false;
+        }
+    }
+
+    /// Does what can be done now: sends, tells, reads and parses. Returns whether there is more to do at once.
+    pub(crate) fn drive(
+        &mut self,
+        core: &mut Core,
+        events: &mut EventWriter<'_>,
+    ) -> Result<bool, Stop> {
+        self.tell_flushed(core, events)?;
+        if self.output.queued() > 0 && !self.output.blocked {
+            self.mark_dirty(core);
+        }
+        let more = self.receive(core, events)?;
+        self.handle_end(core, events)?;
+        Ok(more)
+    }
+
+    fn receive(&mut self, core: &mut Core, events: &mut EventWriter<'_>) -> Result<bool, Stop> {
+        if self.input.held {
+            self.parse_rest(core, events)?;
+        }
+        for _ in 0..READS_PER_TURN {
+            if !self.input.readable || self.input.held || self.is_blocked(core) {
+                return Ok(false);
+            }
+            if events.remaining() < READ_ROOM_BYTES {
+                return Err(Stop::NeedSpace(READ_ROOM_BYTES));
+            }
+            let mut buffer = std::mem::take(&mut core.receive);
+            let received = socket::receive(&self.socket, &mut buffer);
+            let result = match received {
+                Ok(0) => {
+                    self.input.ended = true;
+                    self.input.readable = false;
+                    Ok(())
+                }
+                Ok(count) => {
+                    // A short read has emptied the socket, and the next byte makes a new edge. The peer's end does
+                    // not if it has been seen already: it must be read.
+                    self.input.readable = count == buffer.len() || self.input.hang_up;
+                    self.received(core, events, buffer.get(..count).unwrap_or_default())
+                }
+                Err(Errno::AGAIN) => {
+                    self.input.readable = false;
+                    Ok(())
+                }
+                Err(Errno::INTR) => Ok(()),
+                Err(errno) => Err(Stop::Close(errno.raw_os_error())),
+            };
+            core.receive = buffer;
+            result?;
+        }
+        Ok(self.input.readable)
+    }
+
+    /// Bytes of the peer.
+    fn received(
+        &mut self,
+        core: &mut Core,
+        events: &mut EventWriter<'_>,
+        bytes: &[u8],
+    ) -> Result<(), Stop> {
+        let count = u64::try_from(bytes.len()).unwrap_or(0);
+        self.bytes_read += count;
+        core.counters.bytes_read += count;
+        self.touch(core);
+        if !self.input.rest.is_empty() {
+            self.input.rest.extend_from_slice(bytes);
+            return self.parse_rest(core, events);
+        }
+        let mut used = 0;
+        let result = self.parse(core, events, bytes, &mut used);
+        if let Some(rest) = bytes.get(used..)
+            && !rest.is_empty()
+            && self.wants_rest()
+        {
+            self.input.rest.extend_from_slice(rest);
+        }
+        self.note_pause(result)
+    }
+
+    /// Parses what is kept.
+    fn parse_rest(&mut self, core: &mut Core, events: &mut EventWriter<'_>) -> Result<(), Stop> {
+        let rest = std::mem::take(&mut self.input.rest);
+        let mut used = 0;
+        let result = self.parse(core, events, &rest, &mut used);
+        if self.wants_rest() {
+            self.input.rest = rest;
+            self.input.drop_used(used);
+        }
+        self.note_pause(result)
+    }
+
+    fn wants_rest(&self) -> bool {
+        !matches!(self.input.phase, Phase::Stopped)
+    }
+
+    fn note_pause(&mut self, result: Result<Pause, Stop>) -> Result<(), Stop> {
+        self.input.held = !self.input.rest.is_empty() && result != Ok(Pause::NeedMore);
+        result.map(|_| ())
+    }
+
+    /// The peer has ended its side and everything before has been dealt with.
+    fn handle_end(&mut self, core: &mut Core, events: &mut EventWriter<'_>) -> Result<(), Stop> {
+        if !self.input.ended || self.input.end_handled || self.input.held {
+            return Ok(());
+        }
+        match self.input.phase {
+            Phase::Head if !self.input.rest.is_empty() => self.refuse_end(core, events)?,
+            Phase::Sized { .. } | Phase::Chunked(_) if !self.input.discard => {
+                self.refuse_end(core, events)?
+            }
+            Phase::Upgrade { .. } | Phase::Raw => self.tell_peer_end(core, events)?,
+            Phase::Stopped => {}
+            _ if !self.exchanges.is_empty() => self.tell_peer_end(core, events)?,
+            _ => {}
+        }
+        self.input.end_handled = true;
+        self.close_if_done()
+    }
+
+    /// Closes when both sides have said all: the peer has ended, no answer is outstanding and all is sent.
+    pub(super) fn close_if_done(&mut self) -> Result<(), Stop> {
+        if !self.input.end_handled || !self.exchanges.is_empty() || self.output.queued() > 0 {
+            return Ok(());
+        }
+        let tunnel = matches!(
+            self.input.phase,
+            Phase::Raw | Phase::Stopped | Phase::Upgrade { .. }
+        );
+        if tunnel && !self.output.ended {
+            return Ok(());
+        }
+        Err(Stop::Close(0))
+    }
+}

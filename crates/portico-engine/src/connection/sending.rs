@@ -1,0 +1,113 @@
+//! Sending.
+
+use std::io::IoSlice;
+
+use portico_sys::{Errno, socket};
+
+use super::{AfterFlush, Connection, Stop};
+use crate::core::Core;
+
+impl Connection {
+    /// Has the output sent before the turn or the submission ends.
+    #[inline]
+    pub(super) fn mark_dirty(&mut self, core: &mut Core) {
+        if !self.output.dirty {
+            self.output.dirty = true;
+            core.dirty.push(self.token);
+        }
+    }
+
+    /// Sends what the kernel takes, and does what is to follow when all is sent.
+    pub(crate) fn flush(&mut self, core: &mut Core) -> Result<(), Stop> {
+        self.output.dirty = false;
+        while self.output.queued() > 0 && !self.output.blocked {
+            match socket::send(&self.socket, self.output.unsent()) {
+                Ok(count) => self.sent(core, count),
+                Err(Errno::AGAIN) => self.output.blocked = true,
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(Stop::Close(errno.raw_os_error())),
+            }
+        }
+        self.output.tidy(&mut core.buffers);
+        if self.output.collect_acks() {
+            self.schedule(core);
+        }
+        if self.input.held && !self.is_blocked(core) {
+            self.schedule(core);
+        }
+        if self.output.queued() > 0 {
+            return Ok(());
+        }
+        self.after_flush(core)
+    }
+
+    fn after_flush(&mut self, core: &mut Core) -> Result<(), Stop> {
+        match self.output.after {
+            AfterFlush::Continue => {}
+            AfterFlush::End => {
+                if !self.output.ended {
+                    self.output.ended = true;
+                    // ENOTCONN: the peer has reset the connection, which reading will tell.
+                    let _ = socket::end(&self.socket);
+                }
+            }
+            AfterFlush::Close => return Err(self.how_to_close(core)),
+        }
+        self.close_if_done()
+    }
+
+    /// Closing a socket with unread bytes resets the connection, and the reset may overtake our answer on its way to
+    /// the peer's application. So the socket lingers if there are any (RFC 9112, 9.6).
+    fn how_to_close(&mut self, core: &mut Core) -> Stop {
+        if self.input.ended {
+            return Stop::Close(0);
+        }
+        if self.input.unread_at_close {
+            return Stop::Linger;
+        }
+        match socket::receive(&self.socket, &mut core.receive) {
+            Ok(count) if count > 0 => Stop::Linger,
+            _ => Stop::Close(0),
+        }
+    }
+
+    pub(super) fn can_send_directly(&self) -> bool {
+        !self.output.blocked
+    }
+
+    /// Offers queued output, `body` and `tail` to the kernel at once; what it does not take is queued.
+    pub(super) fn send_directly(&mut self, core: &mut Core, body: &[u8], tail: &[u8]) {
+        let queued = self.output.queued();
+        let pieces = [
+            IoSlice::new(self.output.unsent()),
+            IoSlice::new(body),
+            IoSlice::new(tail),
+        ];
+        // An error shows again when the rest is sent.
+        let count = socket::send_vectored(&self.socket, &pieces).unwrap_or(0);
+        let of_queued = count.min(queued);
+        let of_body = (count - of_queued).min(body.len());
+        let of_tail = (count - of_queued - of_body).min(tail.len());
+        if of_queued > 0 {
+            self.sent(core, of_queued);
+        }
+        let direct = of_body + of_tail;
+        self.output.sent_directly(direct);
+        self.count_written(core, direct);
+        let out = self.output.buffer(&mut core.buffers);
+        out.extend_from_slice(body.get(of_body..).unwrap_or_default());
+        out.extend_from_slice(tail.get(of_tail..).unwrap_or_default());
+    }
+
+    fn sent(&mut self, core: &mut Core, count: usize) {
+        self.output.advance(count);
+        self.count_written(core, count);
+        self.touch(core);
+    }
+
+    fn count_written(&mut self, core: &mut Core, count: usize) {
+        let count = u64::try_from(count).unwrap_or(0);
+        self.bytes_written += count;
+        core.counters.bytes_written += count;
+    }
+}

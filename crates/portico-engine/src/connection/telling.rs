@@ -1,0 +1,82 @@
+//! Events about a connection itself.
+
+use portico_channel::layout::{event, open_flag};
+use portico_channel::{EventWriter, Record};
+use portico_sys::{Address, socket};
+
+use super::{Connection, Stop};
+use crate::core::Core;
+
+/// Words of `OPEN` and `DROPPED`.
+const ADDRESS_WORDS: usize = 15;
+
+impl Connection {
+    /// Writes `OPEN` unless it has been.
+    #[inline]
+    pub(crate) fn tell_open(
+        &mut self,
+        core: &Core,
+        events: &mut EventWriter<'_>,
+    ) -> Result<(), Stop> {
+        if self.open_told {
+            return Ok(());
+        }
+        let listener = core.listeners.find(self.listener);
+        let is_unix = listener.is_some_and(|listener| listener.is_unix);
+        let is_tls = listener.is_some_and(|listener| listener.options.tls != 0);
+        let flags =
+            if is_unix { open_flag::UNIX } else { 0 } | if is_tls { open_flag::TLS } else { 0 };
+        let mut record = events.record(event::OPEN, flags, self.token, ADDRESS_WORDS, 0)?;
+        let local = if is_unix {
+            Address::default()
+        } else {
+            socket::local_address(&self.socket)
+        };
+        record.set(3, self.listener);
+        write_address_words(&mut record, &self.remote, &local);
+        self.open_told = true;
+        Ok(())
+    }
+
+    /// Writes `FLUSHED` if acknowledgements have come true.
+    #[inline]
+    pub(super) fn tell_flushed(
+        &mut self,
+        core: &Core,
+        events: &mut EventWriter<'_>,
+    ) -> Result<(), Stop> {
+        if self.output.acked == 0 {
+            return Ok(());
+        }
+        self.tell_open(core, events)?;
+        let mut record = events.record(event::FLUSHED, 0, self.token, 5, 0)?;
+        record.set(3, self.output.acked);
+        record.set(4, u32::try_from(self.output.queued()).unwrap_or(u32::MAX));
+        self.output.acked = 0;
+        Ok(())
+    }
+
+    pub(super) fn tell_peer_end(
+        &mut self,
+        core: &Core,
+        events: &mut EventWriter<'_>,
+    ) -> Result<(), Stop> {
+        self.tell_open(core, events)?;
+        events.record(event::PEER_END, 0, self.token, 3, 0)?;
+        Ok(())
+    }
+}
+
+/// Writes words 4 to 14 of `OPEN` and `DROPPED`.
+pub(crate) fn write_address_words(record: &mut Record<'_>, remote: &Address, local: &Address) {
+    record.set(4, remote.family.number() | local.family.number() << 8);
+    record.set(5, u32::from(remote.port) | u32::from(local.port) << 16);
+    for (start, address) in [(6, remote), (10, local)] {
+        for (index, bytes) in address.bytes.chunks_exact(4).enumerate() {
+            if let &[a, b, c, d] = bytes {
+                record.set(start + index, u32::from_le_bytes([a, b, c, d]));
+            }
+        }
+    }
+    record.set(14, remote.scope);
+}

@@ -1,0 +1,117 @@
+//! Connections by token.
+//!
+//! A slot is used again only after the application has been told that its connection is gone, with the next
+//! generation, so that a command which crossed with the end never reaches the wrong connection.
+
+use portico_channel::layout::{GENERATION_BITS, SLOT_BITS, SLOT_MASK};
+
+use crate::connection::Connection;
+use crate::limits::CONNECTIONS;
+
+#[derive(Debug)]
+struct Slot {
+    generation: u32,
+    connection: Option<Box<Connection>>,
+}
+
+/// The connections of a shard.
+#[derive(Debug)]
+pub(crate) struct ConnectionTable {
+    slots: Vec<Slot>,
+    /// Slots whose connections are gone and told; the last one freed is used first.
+    free: Vec<u32>,
+    open: usize,
+    /// Bits that every slot number of this shard has: tells the threads of an engine apart.
+    slot_base: u32,
+    /// Slots there may be.
+    capacity: usize,
+}
+
+impl ConnectionTable {
+    /// A table whose slot numbers begin at `slot_base` (a multiple of `capacity`).
+    pub(crate) fn new(slot_base: u32, capacity: usize) -> Self {
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+            open: 0,
+            slot_base,
+            capacity: capacity.min(CONNECTIONS),
+        }
+    }
+
+    /// Connections that are open.
+    pub(crate) fn open(&self) -> usize {
+        self.open
+    }
+
+    /// Enters a connection, which is made from its token. `None` if the table is full.
+    pub(crate) fn insert(&mut self, make: impl FnOnce(u32) -> Box<Connection>) -> Option<u32> {
+        let index = match self.free.pop() {
+            Some(index) => index,
+            None if self.slots.len() < self.capacity => {
+                self.slots.push(Slot {
+                    generation: 0,
+                    connection: None,
+                });
+                u32::try_from(self.slots.len() - 1).ok()?
+            }
+            None => return None,
+        };
+        let slot_base = self.slot_base;
+        let slot = self.slots.get_mut(usize::try_from(index).ok()?)?;
+        let token = (index + slot_base) | slot.generation << SLOT_BITS;
+        slot.connection = Some(make(token));
+        self.open += 1;
+        Some(token)
+    }
+
+    /// The connection of a token, unless it is gone.
+    #[inline]
+    pub(crate) fn find(&mut self, token: u32) -> Option<&mut Connection> {
+        let generation = token >> SLOT_BITS;
+        let slot = self.slot_mut(token)?;
+        if slot.generation != generation {
+            return None;
+        }
+        slot.connection.as_deref_mut()
+    }
+
+    /// Takes a connection out. Its token is dead; [`ConnectionTable::release`] frees the slot.
+    pub(crate) fn remove(&mut self, token: u32) -> Option<Box<Connection>> {
+        let generation = token >> SLOT_BITS;
+        let slot = self.slot_mut(token)?;
+        if slot.generation != generation {
+            return None;
+        }
+        let connection = slot.connection.take()?;
+        self.open -= 1;
+        Some(connection)
+    }
+
+    /// Lets the slot of a removed connection be used again.
+    pub(crate) fn release(&mut self, token: u32) {
+        let Some(index) = (token & SLOT_MASK).checked_sub(self.slot_base) else {
+            return;
+        };
+        if let Some(slot) = self.slot_mut(token)
+            && slot.connection.is_none()
+            && slot.generation == token >> SLOT_BITS
+        {
+            slot.generation = (slot.generation + 1) & ((1 << GENERATION_BITS) - 1);
+            self.free.push(index);
+        }
+    }
+
+    /// All open connections.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Connection> {
+        self.slots
+            .iter_mut()
+            .filter_map(|slot| slot.connection.as_deref_mut())
+    }
+
+    #[inline]
+    fn slot_mut(&mut self, token: u32) -> Option<&mut Slot> {
+        let index = (token & SLOT_MASK).checked_sub(self.slot_base)?;
+        self.slots.get_mut(usize::try_from(index).ok()?)
+    }
+}

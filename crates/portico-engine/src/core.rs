@@ -1,0 +1,85 @@
+//! What the connections of a shard share: clock, timers, buffers, listeners, and the lists of what is to be done.
+
+use std::collections::VecDeque;
+
+use portico_http::h1::HeadParser;
+use portico_sys::{Address, Epoll};
+
+use crate::Counters;
+use crate::buffer_pool::BufferPool;
+use crate::clock::Clock;
+use crate::limits::RECEIVE_BYTES;
+use crate::listener::Listeners;
+use crate::templates::Templates;
+use crate::timers::Timers;
+
+/// State of a shard other than the connections themselves, lent to the connection in work.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) epoll: Epoll,
+    pub(crate) clock: Clock,
+    pub(crate) timers: Timers,
+    pub(crate) listeners: Listeners,
+    pub(crate) templates: Templates,
+    pub(crate) buffers: BufferPool,
+    pub(crate) parser: HeadParser,
+    pub(crate) counters: Counters,
+    /// Where sockets are read into; taken out while in use.
+    pub(crate) receive: Box<[u8]>,
+    /// Connections to drive, by token.
+    pub(crate) work: VecDeque<u32>,
+    /// Connections with output to send before the turn or the submission ends.
+    pub(crate) dirty: Vec<u32>,
+    /// Events that arose where none could be written. At most one `CLOSED` and one `TIMEOUT` for each connection, and
+    /// what one turn's accepting adds.
+    pub(crate) pending: VecDeque<PendingEvent>,
+    /// Connections that don't keep the application's process alive.
+    pub(crate) unreferenced: usize,
+}
+
+/// An event to be written when there is room.
+#[derive(Debug, Clone)]
+pub(crate) enum PendingEvent {
+    Closed {
+        token: u32,
+        errno: i32,
+        bytes_read: u64,
+        bytes_written: u64,
+    },
+    Timeout {
+        token: u32,
+        kind: u32,
+    },
+    Opened {
+        token: u32,
+    },
+    Dropped {
+        listener: u32,
+        remote: Address,
+        local: Address,
+    },
+    AcceptError {
+        listener: u32,
+        errno: i32,
+    },
+}
+
+impl Core {
+    pub(crate) fn new() -> portico_sys::Result<Self> {
+        Ok(Self {
+            epoll: Epoll::new()?,
+            clock: Clock::new(),
+            timers: Timers::new()?,
+            listeners: Listeners::default(),
+            templates: Templates::default(),
+            buffers: BufferPool::default(),
+            parser: HeadParser::new(),
+            counters: Counters::default(),
+            receive: vec![0; RECEIVE_BYTES].into_boxed_slice(),
+            work: VecDeque::new(),
+            dirty: Vec::new(),
+            pending: VecDeque::new(),
+            unreferenced: 0,
+        })
+    }
+}

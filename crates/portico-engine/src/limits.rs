@@ -1,0 +1,66 @@
+//! Every bound of the engine that is not an option of a listener, in one table.
+//!
+//! Options (with Node's defaults) are in [`crate::ListenerOptions`].
+
+/// Bytes received by one call into the shard's buffer. 64 KB is what libuv offers to each read.
+pub(crate) const RECEIVE_BYTES: usize = 64 * 1024;
+
+/// Receive calls for one connection in one turn: others wait meanwhile, and an application that wants to pause gets
+/// its chance after so many bytes.
+pub(crate) const READS_PER_TURN: u32 = 2;
+
+/// Ready descriptors handled in one turn.
+pub(crate) const READY_PER_TURN: usize = 256;
+
+/// Connections accepted from one listener in one turn.
+pub(crate) const ACCEPTS_PER_TURN: u32 = 64;
+
+/// Pause after accepting failed for want of descriptors or memory, milliseconds.
+pub(crate) const ACCEPT_PAUSE_MS: u64 = 100;
+
+/// Requests of one connection that may wait for their answers. Parsing stops beyond; the peer feels it by TCP.
+pub(crate) const PIPELINED_REQUESTS: usize = 64;
+
+/// Smallest piece of a body that is handed over when the event memory is nearly full; less than that asks for more
+/// memory instead.
+pub(crate) const BODY_PIECE_BYTES: usize = 4 * 1024;
+
+/// Bytes of an interim response or of trailer lines in one command.
+pub(crate) const MAX_TEMPLATES: usize = 256;
+
+/// Lingering close: how long the peer's remaining bytes are read and dropped so that our last answer isn't reset
+/// (RFC 9112, 9.6), milliseconds.
+pub(crate) const LINGER_MS: u64 = 5_000;
+
+/// Lingering close: bytes dropped at most.
+pub(crate) const LINGER_BYTES: u64 = 1024 * 1024;
+
+/// How long the application may take to end a connection after `CLIENT_ERROR`, milliseconds.
+pub(crate) const CLIENT_ERROR_MS: u64 = 120_000;
+
+/// Output buffers kept for reuse.
+pub(crate) const POOLED_BUFFERS: usize = 1024;
+
+/// Bytes of a new output buffer.
+pub(crate) const BUFFER_BYTES: usize = 512;
+
+/// Buffers that grew beyond are given back to the system, not to the pool.
+pub(crate) const POOLED_BUFFER_BYTES: usize = 32 * 1024;
+
+/// Bytes already sent at the front of an output buffer that are worth moving the rest for.
+pub(crate) const COMPACT_BYTES: usize = 64 * 1024;
+
+/// Connections of one shard.
+pub(crate) const CONNECTIONS: usize = portico_channel::layout::SLOT_MASK as usize;
+
+/// Largest `max_header_size` that is honoured: a request's event must fit into the event memory.
+pub(crate) const MAX_HEADER_SIZE: u32 = 8 * 1024 * 1024;
+
+/// Outside bytes up to which copying into the queue is cheaper than a vectored send.
+pub(crate) const EXTERNAL_COPY_BYTES: usize = 4 * 1024;
+
+/// Free event memory without which no socket is read.
+pub(crate) const READ_ROOM_BYTES: usize = 4 * 1024;
+
+/// Connections that linger at one time; beyond, they are closed at once.
+pub(crate) const LINGERING: usize = 4096;

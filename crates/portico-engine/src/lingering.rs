@@ -1,0 +1,88 @@
+//! Sockets whose connections are over for the application, but which are kept until the peer has read our last answer:
+//! what it still sends is read and dropped, within bounds (RFC 9112, 9.6).
+
+use std::os::fd::OwnedFd;
+
+use portico_sys::{Errno, socket};
+
+use crate::limits::{LINGER_BYTES, LINGERING};
+
+#[derive(Debug)]
+struct Entry {
+    socket: OwnedFd,
+    left: u64,
+    deadline_ms: u64,
+}
+
+/// The lingering sockets of a shard.
+#[derive(Debug, Default)]
+pub(crate) struct Lingering {
+    entries: Vec<Option<Entry>>,
+    free: Vec<usize>,
+}
+
+impl Lingering {
+    /// Takes a socket whose side has been ended. `None` (and the socket closed) if there are too many.
+    pub(crate) fn enter(&mut self, socket: OwnedFd, deadline_ms: u64) -> Option<usize> {
+        let index = match self.free.pop() {
+            Some(index) => index,
+            None if self.entries.len() < LINGERING => {
+                self.entries.push(None);
+                self.entries.len() - 1
+            }
+            None => return None,
+        };
+        if let Some(place) = self.entries.get_mut(index) {
+            *place = Some(Entry {
+                socket,
+                left: LINGER_BYTES,
+                deadline_ms,
+            });
+        }
+        Some(index)
+    }
+
+    pub(crate) fn socket(&self, index: usize) -> Option<&OwnedFd> {
+        Some(&self.entries.get(index)?.as_ref()?.socket)
+    }
+
+    /// Reads and drops. Closes at the peer's end, at an error, and when the bound is reached.
+    pub(crate) fn drain(&mut self, index: usize, buffer: &mut [u8]) {
+        let Some(Some(entry)) = self.entries.get_mut(index) else {
+            return;
+        };
+        loop {
+            match socket::receive(&entry.socket, buffer) {
+                Ok(count) if count > 0 => {
+                    entry.left = entry
+                        .left
+                        .saturating_sub(u64::try_from(count).unwrap_or(u64::MAX));
+                    if entry.left == 0 {
+                        break;
+                    }
+                }
+                Err(Errno::AGAIN) => return,
+                Err(Errno::INTR) => {}
+                Ok(_) | Err(_) => break,
+            }
+        }
+        self.close(index);
+    }
+
+    /// Closes a socket whose time is over.
+    pub(crate) fn expire(&mut self, index: usize, now_ms: u64) {
+        if let Some(Some(entry)) = self.entries.get(index)
+            && entry.deadline_ms <= now_ms
+        {
+            self.close(index);
+        }
+    }
+
+    pub(crate) fn close(&mut self, index: usize) {
+        if let Some(place) = self.entries.get_mut(index)
+            && place.take().is_some()
+        {
+            self.free.push(index);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Listeners: their sockets, settings and numbers of connections.
+
+use std::os::fd::OwnedFd;
+
+use portico_http::h1::HeadLimits;
+
+use crate::{ListenerId, ListenerOptions};
+
+/// A listening socket with its settings; or the settings alone, for connections that are adopted.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    /// `None`: not accepting (any more).
+    pub(crate) socket: Option<OwnedFd>,
+    pub(crate) options: ListenerOptions,
+    pub(crate) head_limits: HeadLimits,
+    pub(crate) is_unix: bool,
+    /// Open connections.
+    pub(crate) connections: u32,
+    /// Until when accepting pauses after an error, 0: it does not.
+    pub(crate) paused_until_ms: u64,
+    /// When request timeouts are checked next, 0: no check is entered in the timers.
+    pub(crate) check_ms: u64,
+    closed: bool,
+}
+
+impl Listener {
+    pub(crate) fn new(socket: Option<OwnedFd>, options: ListenerOptions, is_unix: bool) -> Self {
+        let head_limits = head_limits(&options);
+        Self {
+            socket,
+            options,
+            head_limits,
+            is_unix,
+            connections: 0,
+            paused_until_ms: 0,
+            check_ms: 0,
+            closed: false,
+        }
+    }
+}
+
+/// The listeners of a shard by number. Numbers are not used again.
+#[derive(Debug, Default)]
+pub(crate) struct Listeners {
+    entries: Vec<Option<Box<Listener>>>,
+}
+
+impl Listeners {
+    pub(crate) fn add(&mut self, listener: Listener) -> ListenerId {
+        self.entries.push(Some(Box::new(listener)));
+        ListenerId(u32::try_from(self.entries.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    #[inline]
+    pub(crate) fn find(&self, listener: u32) -> Option<&Listener> {
+        self.entries
+            .get(usize::try_from(listener).ok()?)?
+            .as_deref()
+    }
+
+    pub(crate) fn find_mut(&mut self, listener: u32) -> Option<&mut Listener> {
+        self.entries
+            .get_mut(usize::try_from(listener).ok()?)?
+            .as_deref_mut()
+    }
+
+    pub(crate) fn update(&mut self, listener: u32, options: ListenerOptions) {
+        if let Some(listener) = self.find_mut(listener) {
+            listener.head_limits = head_limits(&options);
+            listener.options = options;
+        }
+    }
+
+    /// Ends accepting and gives the socket back. The settings stay while there are connections.
+    pub(crate) fn close(&mut self, listener: u32) -> Option<OwnedFd> {
+        let entry = self.find_mut(listener)?;
+        entry.closed = true;
+        let socket = entry.socket.take();
+        self.forget_if_unused(listener);
+        socket
+    }
+
+    /// Counts a connection that has gone.
+    pub(crate) fn connection_gone(&mut self, listener: u32) {
+        if let Some(entry) = self.find_mut(listener) {
+            entry.connections = entry.connections.saturating_sub(1);
+        }
+        self.forget_if_unused(listener);
+    }
+
+    fn forget_if_unused(&mut self, listener: u32) {
+        let unused = self
+            .find(listener)
+            .is_some_and(|entry| entry.closed && entry.connections == 0);
+        if unused
+            && let Some(entry) = usize::try_from(listener)
+                .ok()
+                .and_then(|index| self.entries.get_mut(index))
+        {
+            *entry = None;
+        }
+    }
+}
+
+fn head_limits(options: &ListenerOptions) -> HeadLimits {
+    let default = HeadLimits::default();
+    let max_header_size = match options.max_header_size {
+        0 => default.max_header_size,
+        bytes => u32::try_from(bytes)
+            .unwrap_or(u32::MAX)
+            .min(crate::limits::MAX_HEADER_SIZE),
+    };
+    HeadLimits {
+        max_header_size,
+        max_headers_count: options.max_headers_count,
+        ..default
+    }
+}

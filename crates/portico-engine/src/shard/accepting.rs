@@ -1,0 +1,156 @@
+//! Accepting.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use portico_sys::{Address, Errno, Interest, socket};
+
+use super::Shard;
+use super::turn::LISTENER;
+use crate::connection::{Connection, Stop};
+use crate::core::PendingEvent;
+use crate::limits::{ACCEPT_PAUSE_MS, ACCEPTS_PER_TURN};
+use crate::{ListenerId, ListenerOptions};
+
+impl Shard {
+    pub(super) fn watch_listener(&mut self, listener: ListenerId) -> io::Result<()> {
+        if let Some(entry) = self.core.listeners.find(listener.0)
+            && let Some(socket) = &entry.socket
+        {
+            self.core
+                .epoll
+                .add(socket, LISTENER | u64::from(listener.0), Interest::Listener)?;
+        }
+        Ok(())
+    }
+
+    /// Takes waiting connections, a bounded number: the descriptor is level-triggered.
+    pub(super) fn accept(&mut self, listener: u32) {
+        for _ in 0..ACCEPTS_PER_TURN {
+            let Some(entry) = self.core.listeners.find(listener) else {
+                return;
+            };
+            let Some(listening) = &entry.socket else {
+                return;
+            };
+            let is_full = entry
+                .options
+                .max_connections
+                .is_some_and(|max| entry.connections >= max);
+            match socket::accept(listening) {
+                Ok((socket, remote)) if is_full => {
+                    let local = socket::local_address(&socket);
+                    self.core.pending.push_back(PendingEvent::Dropped {
+                        listener,
+                        remote,
+                        local,
+                    });
+                }
+                Ok((socket, remote)) => {
+                    // Only for want of memory or slots: the peer sees its connection closed.
+                    let _ = self.enter_connection(listener, socket, remote);
+                }
+                Err(Errno::AGAIN) => return,
+                // The connection was gone before it was taken.
+                Err(Errno::INTR | Errno::CONNABORTED | Errno::PROTO | Errno::PERM) => {}
+                Err(errno) => return self.pause_accepting(listener, errno),
+            }
+        }
+    }
+
+    /// Accepting failed for want of descriptors or memory: trying again at once would only burn time.
+    fn pause_accepting(&mut self, listener: u32, errno: Errno) {
+        let errno = errno.raw_os_error();
+        self.core
+            .pending
+            .push_back(PendingEvent::AcceptError { listener, errno });
+        let until_ms = self.core.clock.now_ms() + ACCEPT_PAUSE_MS;
+        if let Some(entry) = self.core.listeners.find_mut(listener) {
+            entry.paused_until_ms = until_ms;
+            if let Some(socket) = &entry.socket {
+                let _ = self.core.epoll.remove(socket);
+            }
+            self.core
+                .timers
+                .enter(until_ms, LISTENER | u64::from(listener));
+        }
+    }
+
+    pub(super) fn resume_accepting(&mut self, listener: u32) {
+        if self.watch_listener(ListenerId(listener)).is_err() {
+            self.pause_accepting(listener, Errno::NOMEM);
+        }
+    }
+
+    /// Takes a connected socket from elsewhere.
+    pub(super) fn adopt_socket(&mut self, listener: u32, socket: OwnedFd) -> io::Result<()> {
+        let Some(entry) = self.core.listeners.find(listener) else {
+            return Err(io::Error::from_raw_os_error(Errno::INVAL.raw_os_error()));
+        };
+        let remote = socket::remote_address(&socket);
+        if entry
+            .options
+            .max_connections
+            .is_some_and(|max| entry.connections >= max)
+        {
+            let local = socket::local_address(&socket);
+            self.core.pending.push_back(PendingEvent::Dropped {
+                listener,
+                remote,
+                local,
+            });
+            return Ok(());
+        }
+        if !socket::is_unix(&socket) {
+            set_tcp_options(&socket, &entry.options);
+        }
+        self.enter_connection(listener, socket, remote)
+    }
+
+    fn enter_connection(
+        &mut self,
+        listener: u32,
+        socket: OwnedFd,
+        remote: Address,
+    ) -> io::Result<()> {
+        let now_ms = self.core.clock.now_ms();
+        let token = self
+            .connections
+            .insert(|token| Box::new(Connection::new(socket, token, listener, remote, now_ms)))
+            .ok_or_else(|| io::Error::from_raw_os_error(Errno::NFILE.raw_os_error()))?;
+        self.core.counters.connections_accepted += 1;
+        let mut notify_open = false;
+        if let Some(entry) = self.core.listeners.find_mut(listener) {
+            entry.connections += 1;
+            notify_open = entry.options.notify_open;
+        }
+        self.enter_check(listener);
+        let Some(connection) = self.connections.find(token) else {
+            return Ok(());
+        };
+        if let Err(errno) =
+            self.core
+                .epoll
+                .add(&connection.socket, u64::from(token), Interest::Connection)
+        {
+            self.end_connection(token, Stop::Close(errno.raw_os_error()));
+            return Err(errno.into());
+        }
+        connection.enter_deadline(&mut self.core);
+        if notify_open {
+            self.core.pending.push_back(PendingEvent::Opened { token });
+        }
+        Ok(())
+    }
+}
+
+/// Sets what accepted connections inherit from their listening socket.
+pub(super) fn set_tcp_options(socket: impl AsFd, options: &ListenerOptions) {
+    // A socket that is no TCP one refuses; nothing depends on it.
+    let _ = socket::set_no_delay(&socket, options.no_delay);
+    let _ = socket::set_keep_alive(
+        &socket,
+        options.keep_alive,
+        options.keep_alive_initial_delay,
+    );
+}

@@ -1,0 +1,211 @@
+//! The application's command records.
+
+use std::time::Duration;
+
+use portico_channel::layout::{DESTROY_RESET, SHUTDOWN_CLOSE, command, response_flag};
+use portico_channel::{RecordView, Records};
+use portico_sys::socket;
+
+use super::Shard;
+use crate::CommandError;
+use crate::connection::{Answer, Connection, Payload};
+
+/// Bytes of `RESPOND` before its payload.
+const RESPOND_BYTES: usize = 44;
+/// Bytes of the other records with a payload before it.
+const SIZED_BYTES: usize = 20;
+
+impl Shard {
+    pub(super) fn apply_records(
+        &mut self,
+        commands: &[u8],
+        external: Option<&[u8]>,
+    ) -> Result<(), CommandError> {
+        let mut records = Records::new(commands);
+        loop {
+            let offset = records.offset();
+            match records.next() {
+                None => return Ok(()),
+                Some(Err(_)) => return Err(CommandError::Malformed { offset }),
+                Some(Ok(record)) => self.apply_one(Command {
+                    record,
+                    offset,
+                    external,
+                })?,
+            }
+        }
+    }
+
+    #[inline]
+    fn apply_one(&mut self, command: Command<'_>) -> Result<(), CommandError> {
+        let record = command.record;
+        let token = record.word(2);
+        match record.kind() {
+            command::CLOSE_IDLE => self.close_connections(token, true),
+            command::CLOSE_ALL => self.close_connections(token, false),
+            command::TEMPLATE => return self.keep_template(command),
+            command::DESTROY => self.destroy(token, record.flags() & DESTROY_RESET != 0),
+            command::SERVER_NAME | command::ALPN => {}
+            kind if (command::RESPOND..=command::PROCEED).contains(&kind) => {
+                // A connection that is gone: the command crossed with its end. It is still checked.
+                let connection = self.connections.find(token);
+                return apply_to_connection(connection, &mut self.core, command);
+            }
+            kind => {
+                return Err(CommandError::UnknownKind {
+                    offset: command.offset,
+                    kind,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn keep_template(&mut self, command: Command<'_>) -> Result<(), CommandError> {
+        let record = command.record;
+        let reason = command.bytes(SIZED_BYTES, record.word(3))?;
+        let fields = command.bytes(SIZED_BYTES + reason.len(), record.word(4))?;
+        if self.core.templates.keep(record.word(2), reason, fields) {
+            Ok(())
+        } else {
+            Err(CommandError::OutOfRange {
+                offset: command.offset,
+                word: 2,
+            })
+        }
+    }
+}
+
+/// A record with where it stands and what came with the submission.
+#[derive(Clone, Copy)]
+struct Command<'a> {
+    record: RecordView<'a>,
+    offset: usize,
+    external: Option<&'a [u8]>,
+}
+
+impl<'a> Command<'a> {
+    fn bytes(&self, start: usize, length: u32) -> Result<&'a [u8], CommandError> {
+        self.record
+            .bytes(start, length)
+            .ok_or(CommandError::Malformed {
+                offset: self.offset,
+            })
+    }
+
+    /// The payload of `length` bytes, from the record or from outside.
+    fn payload(&self, start: usize, length: u32) -> Result<Payload<'a>, CommandError> {
+        if self.record.flags() & response_flag::EXTERNAL == 0 {
+            return Ok(Payload {
+                bytes: self.bytes(start, length)?,
+                external: false,
+            });
+        }
+        let external = self.external.unwrap_or_default();
+        match usize::try_from(length) {
+            Ok(length) if length == external.len() => Ok(Payload {
+                bytes: external,
+                external: true,
+            }),
+            _ => Err(CommandError::Malformed {
+                offset: self.offset,
+            }),
+        }
+    }
+
+    fn answer(&self) -> Result<(Answer<'a>, Payload<'a>), CommandError> {
+        let record = self.record;
+        let status = u16::try_from(record.word(4))
+            .ok()
+            .filter(|status| (100..=999).contains(status));
+        let status = status.ok_or(CommandError::OutOfRange {
+            offset: self.offset,
+            word: 4,
+        })?;
+        let reason = self.bytes(RESPOND_BYTES, record.word(6))?;
+        let fields = self.bytes(RESPOND_BYTES + reason.len(), record.word(7))?;
+        let body = self.payload(RESPOND_BYTES + reason.len() + fields.len(), record.word(8))?;
+        let answer = Answer {
+            status,
+            flags: record.flags(),
+            template: record.word(5),
+            reason,
+            fields,
+            content_length: record.long(9),
+        };
+        Ok((answer, body))
+    }
+}
+
+fn apply_to_connection(
+    connection: Option<&mut Connection>,
+    core: &mut crate::core::Core,
+    command: Command<'_>,
+) -> Result<(), CommandError> {
+    let record = command.record;
+    let (sequence, flags) = (record.word(3), record.flags());
+    match record.kind() {
+        command::RESPOND => {
+            let (answer, body) = command.answer()?;
+            if let Some(connection) = connection {
+                connection.respond(core, sequence, &answer, body);
+            }
+        }
+        command::DATA => {
+            let body = command.payload(SIZED_BYTES, record.word(4))?;
+            if let Some(connection) = connection {
+                connection.data(core, sequence, flags, body);
+            }
+        }
+        command::END => {
+            let trailers = command.bytes(SIZED_BYTES, record.word(4))?;
+            if let Some(connection) = connection {
+                connection.end(core, sequence, flags, trailers);
+            }
+        }
+        command::INFORM => {
+            let bytes = command.bytes(SIZED_BYTES, record.word(4))?;
+            if let Some(connection) = connection {
+                connection.inform(core, sequence, flags, bytes);
+            }
+        }
+        command::RAW => {
+            let body = command.payload(SIZED_BYTES, record.word(4))?;
+            if let Some(connection) = connection {
+                connection.raw(core, flags, body);
+            }
+        }
+        _ => {
+            if let Some(connection) = connection {
+                control(connection, core, record);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Records without a payload.
+fn control(connection: &mut Connection, core: &mut crate::core::Core, record: RecordView<'_>) {
+    match record.kind() {
+        command::PAUSE => connection.set_paused(core, true),
+        command::RESUME => connection.set_paused(core, false),
+        command::DISCARD => connection.discard(core, record.word(3)),
+        command::SHUTDOWN => connection.shutdown(core, record.flags() & SHUTDOWN_CLOSE != 0),
+        command::SET_TIMEOUT => connection.set_inactivity(core, record.word(4)),
+        command::SET_SOCKET => set_socket(connection, record),
+        command::TAKE_OVER => connection.take_over(core),
+        command::PROCEED => connection.proceed(core),
+        _ => {}
+    }
+}
+
+fn set_socket(connection: &Connection, record: RecordView<'_>) {
+    // A Unix socket refuses; nothing depends on it.
+    if record.word(4) <= 1 {
+        let _ = socket::set_no_delay(&connection.socket, record.word(4) == 1);
+    }
+    if record.word(5) <= 1 {
+        let delay = Duration::from_secs(u64::from(record.word(6)));
+        let _ = socket::set_keep_alive(&connection.socket, record.word(5) == 1, delay);
+    }
+}

@@ -1,0 +1,95 @@
+//! The end of connections.
+
+use portico_sys::{Interest, socket};
+
+use super::Shard;
+use super::turn::LINGERING;
+use crate::connection::{Connection, Stop};
+use crate::core::PendingEvent;
+use crate::limits::LINGER_MS;
+
+impl Shard {
+    /// Ends a connection; `CLOSED` follows if the application knows it.
+    pub(super) fn end_connection(&mut self, token: u32, stop: Stop) {
+        let Some(connection) = self.connections.remove(token) else {
+            return;
+        };
+        let errno = match stop {
+            Stop::Close(errno) => errno,
+            Stop::Linger | Stop::NeedSpace(_) => 0,
+        };
+        self.core.listeners.connection_gone(connection.listener);
+        if !connection.referenced {
+            self.core.unreferenced -= 1;
+        }
+        if connection.is_open_told() {
+            let (bytes_read, bytes_written) = connection.traffic();
+            self.core.pending.push_back(PendingEvent::Closed {
+                token,
+                errno,
+                bytes_read,
+                bytes_written,
+            });
+        } else {
+            self.connections.release(token);
+        }
+        if stop == Stop::Linger {
+            self.linger(*connection);
+        }
+    }
+
+    /// Ends our side and keeps the socket until the peer ends its own.
+    fn linger(&mut self, connection: Connection) {
+        let socket = connection.socket;
+        if socket::end(&socket).is_err() {
+            return;
+        }
+        let deadline_ms = self.core.clock.now_ms() + LINGER_MS;
+        let Some(index) = self.lingering.enter(socket, deadline_ms) else {
+            return;
+        };
+        let key = LINGERING | u64::try_from(index).unwrap_or(0);
+        let watched = self.lingering.socket(index).map(|socket| {
+            // Entering it anew reports at once what is there already.
+            let _ = self.core.epoll.remove(socket);
+            self.core.epoll.add(socket, key, Interest::Connection)
+        });
+        match watched {
+            Some(Ok(())) => self.core.timers.enter(deadline_ms, key),
+            _ => self.lingering.close(index),
+        }
+    }
+
+    /// `DESTROY`: what the kernel takes at once is still sent, as with Node, whose writes reach the kernel before.
+    pub(super) fn destroy(&mut self, token: u32, reset: bool) {
+        let Some(connection) = self.connections.find(token) else {
+            return;
+        };
+        if reset {
+            let _ = socket::reset_on_close(&connection.socket);
+        } else {
+            let _ = connection.flush(&mut self.core);
+        }
+        self.end_connection(token, Stop::Close(0));
+    }
+
+    /// `CLOSE_IDLE` and `CLOSE_ALL`.
+    pub(super) fn close_connections(&mut self, listener: u32, only_idle: bool) {
+        let tokens: Vec<u32> = self
+            .connections
+            .iter_mut()
+            .filter(|connection| connection.listener == listener)
+            .filter(|connection| {
+                if only_idle {
+                    connection.is_idle()
+                } else {
+                    connection.is_http()
+                }
+            })
+            .map(|connection| connection.token)
+            .collect();
+        for token in tokens {
+            self.destroy(token, false);
+        }
+    }
+}

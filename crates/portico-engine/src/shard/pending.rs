@@ -1,0 +1,80 @@
+//! Events that arose where none could be written.
+
+use portico_channel::layout::event;
+use portico_channel::{EventWriter, NeedSpace};
+use portico_sys::Address;
+
+use super::Shard;
+use crate::connection::{Stop, write_address_words};
+use crate::core::PendingEvent;
+
+impl Shard {
+    /// Writes what is pending, oldest first. The error is the number of bytes that are lacking.
+    pub(super) fn write_pending(&mut self, events: &mut EventWriter<'_>) -> Result<(), usize> {
+        while let Some(pending) = self.core.pending.pop_front() {
+            let result = self.write_one(&pending, events);
+            if let Err(Stop::NeedSpace(bytes)) = result {
+                self.core.pending.push_front(pending);
+                return Err(bytes);
+            }
+        }
+        Ok(())
+    }
+
+    fn write_one(
+        &mut self,
+        pending: &PendingEvent,
+        events: &mut EventWriter<'_>,
+    ) -> Result<(), Stop> {
+        match *pending {
+            PendingEvent::Closed {
+                token,
+                errno,
+                bytes_read,
+                bytes_written,
+            } => {
+                let mut record = events.record(event::CLOSED, 0, token, 8, 0)?;
+                record.set(3, errno.unsigned_abs());
+                record.set_u64(4, bytes_read);
+                record.set_u64(6, bytes_written);
+                self.connections.release(token);
+            }
+            PendingEvent::Timeout { token, kind } => {
+                if let Some(connection) = self.connections.find(token) {
+                    connection.tell_open(&self.core, events)?;
+                    events.record(event::TIMEOUT, 0, token, 4, 0)?.set(3, kind);
+                }
+            }
+            PendingEvent::Opened { token } => {
+                if let Some(connection) = self.connections.find(token) {
+                    connection.tell_open(&self.core, events)?;
+                }
+            }
+            PendingEvent::Dropped {
+                listener,
+                remote,
+                local,
+            } => {
+                write_dropped(events, listener, &remote, &local)?;
+            }
+            PendingEvent::AcceptError { listener, errno } => {
+                let mut record = events.record(event::ACCEPT_ERROR, 0, 0, 5, 0)?;
+                record.set(3, listener);
+                record.set(4, errno.unsigned_abs());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn write_dropped(
+    events: &mut EventWriter<'_>,
+    listener: u32,
+    remote: &Address,
+    local: &Address,
+) -> Result<(), NeedSpace> {
+    let mut record = events.record(event::DROPPED, 0, 0, 15, 0)?;
+    record.set(3, listener);
+    write_address_words(&mut record, remote, local);
+    Ok(())
+}

@@ -1,0 +1,245 @@
+//! A turn: what is ready, what has expired, what was left over; and the sends at its end.
+
+use std::time::Duration;
+
+use portico_channel::EventWriter;
+use portico_channel::layout::timeout_kind;
+
+use super::Shard;
+use crate::TurnOutcome;
+use crate::connection::{Expired, Stop, millis};
+use crate::core::{Core, PendingEvent};
+use crate::limits::READY_PER_TURN;
+use crate::timers::{Key, LISTENER_KEY};
+
+/// Epoll token of the timers' descriptor. Tokens below 2^32 are connections.
+pub(super) const TIMER: u64 = 1 << 33;
+/// Epoll tokens and timer keys of listeners: this and the listener's number.
+pub(super) const LISTENER: u64 = LISTENER_KEY;
+/// Epoll tokens and timer keys of lingering sockets: this and the index.
+pub(super) const LINGERING: u64 = 1 << 34;
+
+impl Shard {
+    /// One turn. The error is the number of bytes that an event lacks.
+    pub(super) fn run_turn(
+        &mut self,
+        timeout: Option<Duration>,
+        events: &mut EventWriter<'_>,
+    ) -> Result<TurnOutcome, usize> {
+        self.core.clock.update();
+        self.write_pending(events)?;
+        let mut full = false;
+        if !self.starved {
+            let idle = self.core.work.is_empty() && events.is_empty();
+            let wait = if idle {
+                timeout.unwrap_or(Duration::ZERO)
+            } else {
+                Duration::ZERO
+            };
+            full = self.gather_ready(wait);
+            self.write_pending(events)?;
+        }
+        let result = self.drive_work(events);
+        self.flush_dirty();
+        result?;
+        self.write_pending(events)?;
+        Ok(if full || self.has_pending_events() {
+            TurnOutcome::More
+        } else {
+            TurnOutcome::Idle
+        })
+    }
+
+    /// Asks the kernel. Returns whether there may be more than was asked for.
+    fn gather_ready(&mut self, wait: Duration) -> bool {
+        let Self {
+            core,
+            connections,
+            ready,
+            others,
+            ..
+        } = self;
+        let Core { epoll, work, .. } = core;
+        let count = epoll.wait(ready, Some(wait), |ready| {
+            let Ok(token) = u32::try_from(ready.token) else {
+                others.push(ready.token);
+                return;
+            };
+            if let Some(connection) = connections.find(token) {
+                connection.note_ready(ready);
+                connection.schedule_in(work);
+            }
+        });
+        if !wait.is_zero() {
+            core.clock.update();
+        }
+        let mut others = std::mem::take(&mut self.others);
+        for token in others.drain(..) {
+            self.handle_other(token);
+        }
+        self.others = others;
+        count.is_ok_and(|count| count == READY_PER_TURN)
+    }
+
+    /// Readiness of what is not a connection.
+    fn handle_other(&mut self, token: u64) {
+        if token == TIMER {
+            self.handle_expired();
+        } else if token & LINGERING != 0 {
+            let mut buffer = std::mem::take(&mut self.core.receive);
+            self.lingering.drain(index_of(token), &mut buffer);
+            self.core.receive = buffer;
+        } else if token & LISTENER != 0 {
+            self.accept(number_of(token));
+        }
+    }
+
+    /// Drives each connection on the list of work once.
+    fn drive_work(&mut self, events: &mut EventWriter<'_>) -> Result<(), usize> {
+        for _ in 0..self.core.work.len() {
+            let Some(token) = self.core.work.pop_front() else {
+                break;
+            };
+            let Some(connection) = self.connections.find(token) else {
+                continue;
+            };
+            connection.unscheduled();
+            match connection.drive(&mut self.core, events) {
+                Ok(false) => {}
+                Ok(true) => connection.schedule(&mut self.core),
+                Err(Stop::NeedSpace(bytes)) => {
+                    connection.schedule_first(&mut self.core);
+                    return Err(bytes);
+                }
+                Err(stop) => self.end_connection(token, stop),
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends for every connection that has output.
+    pub(super) fn flush_dirty(&mut self) {
+        let mut dirty = std::mem::take(&mut self.core.dirty);
+        for token in dirty.drain(..) {
+            if let Some(connection) = self.connections.find(token)
+                && let Err(stop) = connection.flush(&mut self.core)
+            {
+                self.end_connection(token, stop);
+            }
+        }
+        // Ending a connection makes none dirty.
+        self.core.dirty = dirty;
+    }
+
+    fn handle_expired(&mut self) {
+        self.core.clock.update();
+        let now_ms = self.core.clock.now_ms();
+        while let Some((deadline_ms, key)) = self.core.timers.expired(now_ms) {
+            self.handle_deadline(deadline_ms, key);
+        }
+        self.core.timers.rearm();
+    }
+
+    fn handle_deadline(&mut self, deadline_ms: u64, key: Key) {
+        if key & LINGERING != 0 {
+            self.lingering
+                .expire(index_of(key), self.core.clock.now_ms());
+        } else if key & LISTENER != 0 {
+            self.listener_deadline(number_of(key), deadline_ms);
+        } else if let Some(connection) = self.connections.find(number_of(key)) {
+            let token = connection.token;
+            match connection.deadline_passed(&mut self.core, deadline_ms) {
+                Expired::Nothing => {}
+                Expired::Tell(kind) => self
+                    .core
+                    .pending
+                    .push_back(PendingEvent::Timeout { token, kind }),
+                Expired::Close => self.end_connection(token, Stop::Close(0)),
+            }
+        }
+    }
+
+    /// Either the end of a pause in accepting, or the check of request timeouts.
+    fn listener_deadline(&mut self, listener: u32, deadline_ms: u64) {
+        let Some(entry) = self.core.listeners.find_mut(listener) else {
+            return;
+        };
+        if entry.paused_until_ms != 0 && entry.paused_until_ms <= self.core.clock.now_ms() {
+            entry.paused_until_ms = 0;
+            self.resume_accepting(listener);
+            return;
+        }
+        if entry.check_ms == deadline_ms {
+            entry.check_ms = 0;
+            self.check_requests(listener);
+            self.enter_check(listener);
+        }
+    }
+
+    /// Tells of every connection of a listener whose request takes too long.
+    fn check_requests(&mut self, listener: u32) {
+        let Some(entry) = self.core.listeners.find(listener) else {
+            return;
+        };
+        let headers_ms = millis(entry.options.headers_timeout);
+        let request_ms = millis(entry.options.request_timeout);
+        let now_ms = self.core.clock.now_ms();
+        let Self {
+            core, connections, ..
+        } = self;
+        for connection in connections
+            .iter_mut()
+            .filter(|connection| connection.listener == listener)
+        {
+            if connection.request_expired(now_ms, headers_ms, request_ms) {
+                let kind = timeout_kind::REQUEST;
+                core.pending.push_back(PendingEvent::Timeout {
+                    token: connection.token,
+                    kind,
+                });
+            }
+        }
+    }
+
+    /// Enters the next check of a listener's requests, if there is anything to check.
+    pub(super) fn enter_check(&mut self, listener: u32) {
+        let Some(entry) = self.core.listeners.find_mut(listener) else {
+            return;
+        };
+        let interval = millis(entry.options.connections_checking_interval);
+        let options = &entry.options;
+        if interval == 0 || (options.headers_timeout.is_zero() && options.request_timeout.is_zero())
+        {
+            return;
+        }
+        let next_ms = self.core.clock.now_ms() + interval;
+        // An entry from before a change of the interval is replaced only by an earlier one.
+        if entry.connections > 0 && (entry.check_ms == 0 || next_ms < entry.check_ms) {
+            entry.check_ms = next_ms;
+            self.core
+                .timers
+                .enter(next_ms, LISTENER | u64::from(listener));
+        }
+    }
+
+    /// Enters the deadlines of a listener's connections after its settings have changed.
+    pub(super) fn enter_deadlines_of(&mut self, listener: u32) {
+        let Self {
+            core, connections, ..
+        } = self;
+        for connection in connections
+            .iter_mut()
+            .filter(|connection| connection.listener == listener)
+        {
+            connection.enter_deadline(core);
+        }
+    }
+}
+
+fn number_of(key: u64) -> u32 {
+    u32::try_from(key & u64::from(u32::MAX)).unwrap_or(u32::MAX)
+}
+
+fn index_of(key: u64) -> usize {
+    usize::try_from(key & u64::from(u32::MAX)).unwrap_or(usize::MAX)
+}

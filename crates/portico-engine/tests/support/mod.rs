@@ -1,0 +1,268 @@
+//! A shard on real sockets, driven by the test itself: no threads, no sleeps.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use portico_channel::layout::{event, response_flag as flag};
+use portico_channel::{CommandWriter, EventWriter, Records, Response};
+use portico_engine::{ListenerId, ListenerOptions, Shard, TurnOutcome};
+
+/// How long anything may take before a test fails.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// An event, copied.
+#[derive(Clone, Debug)]
+pub struct Event {
+    pub kind: u32,
+    pub flags: u32,
+    pub token: u32,
+    bytes: Vec<u8>,
+}
+
+impl Event {
+    pub fn word(&self, index: usize) -> u32 {
+        let start = index * 4;
+        self.bytes
+            .get(start..start + 4)
+            .map_or(0, |word| u32::from_le_bytes(word.try_into().unwrap()))
+    }
+
+    /// Bytes whose offset and length are the words `index` and `index + 1`.
+    pub fn slice(&self, index: usize) -> &[u8] {
+        let start = self.word(index) as usize;
+        &self.bytes[start..start + self.word(index + 1) as usize]
+    }
+
+    /// The target of a `REQUEST`.
+    pub fn target(&self) -> String {
+        assert_eq!(self.kind, event::REQUEST);
+        String::from_utf8_lossy(self.slice(5)).into_owned()
+    }
+
+    /// Name and value of field `index` of the table that begins at word `table`.
+    pub fn field(&self, table: usize, index: usize) -> (String, String) {
+        let at = table + index * 4;
+        let text = |start: u32, length: u32| {
+            String::from_utf8_lossy(&self.bytes[start as usize..(start + length) as usize])
+                .into_owned()
+        };
+        (
+            text(self.word(at + 1), self.word(at) & 0xffff),
+            text(self.word(at + 2), self.word(at + 3)),
+        )
+    }
+
+    pub fn sequence(&self) -> u32 {
+        self.word(3)
+    }
+}
+
+/// A shard with one listener on loopback.
+pub struct Server {
+    pub shard: Shard,
+    pub listener: ListenerId,
+    pub address: SocketAddr,
+    pub commands: CommandWriter,
+    memory: Vec<u8>,
+}
+
+impl Server {
+    pub fn new() -> Self {
+        Self::with(ListenerOptions::default())
+    }
+
+    pub fn with(options: ListenerOptions) -> Self {
+        Self::with_memory(options, 64 * 1024)
+    }
+
+    /// With so many bytes for events.
+    pub fn with_memory(options: ListenerOptions, bytes: usize) -> Self {
+        let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = socket.local_addr().unwrap();
+        let mut shard = Shard::new().unwrap();
+        let listener = shard.listen(OwnedFd::from(socket), 511, options).unwrap();
+        Self {
+            shard,
+            listener,
+            address,
+            commands: CommandWriter::new(),
+            memory: vec![0; bytes],
+        }
+    }
+
+    pub fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address).unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    /// One turn that waits at most so long.
+    pub fn turn(&mut self, wait: Duration) -> Vec<Event> {
+        let mut events = EventWriter::new(&mut self.memory);
+        let outcome = self.shard.turn(Some(wait), &mut events);
+        let found = decode(events.written());
+        if let TurnOutcome::NeedSpace(bytes) = outcome
+            && found.is_empty()
+            && self.memory.len() < bytes
+        {
+            self.memory.resize(bytes, 0);
+        }
+        found
+    }
+
+    /// Turns until nothing has happened for a moment.
+    pub fn settle(&mut self) -> Vec<Event> {
+        let mut all = Vec::new();
+        loop {
+            let found = self.turn(Duration::from_millis(30));
+            if found.is_empty() && !self.shard.has_pending_events() {
+                return all;
+            }
+            all.extend(found);
+        }
+    }
+
+    /// Turns until `enough` says so of all events so far.
+    pub fn until(&mut self, mut enough: impl FnMut(&[Event]) -> bool) -> Vec<Event> {
+        let start = Instant::now();
+        let mut all = Vec::new();
+        while !enough(&all) {
+            assert!(start.elapsed() < PATIENCE, "no such events: {all:?}");
+            all.extend(self.turn(Duration::from_millis(20)));
+        }
+        all
+    }
+
+    /// Turns until an event of this kind comes, and returns it. Others before it are dropped.
+    pub fn next(&mut self, kind: u32) -> Event {
+        let events = self.until(|events| events.iter().any(|event| event.kind == kind));
+        events.into_iter().find(|event| event.kind == kind).unwrap()
+    }
+
+    /// Turns until `count` events of this kind have come, and returns them.
+    pub fn collect(&mut self, kind: u32, count: usize) -> Vec<Event> {
+        let events =
+            self.until(|events| events.iter().filter(|event| event.kind == kind).count() >= count);
+        events
+            .into_iter()
+            .filter(|event| event.kind == kind)
+            .collect()
+    }
+
+    pub fn request(&mut self) -> Event {
+        self.next(event::REQUEST)
+    }
+
+    /// Applies what is in `commands`.
+    pub fn submit(&mut self) {
+        self.submit_with(None);
+    }
+
+    pub fn submit_with(&mut self, external: Option<&[u8]>) {
+        let commands = std::mem::take(&mut self.commands);
+        self.shard.apply(commands.as_bytes(), external).unwrap();
+    }
+
+    /// A whole answer with Content-Length, and the submission.
+    pub fn answer(&mut self, request: &Event, body: &[u8]) {
+        self.answer_flags(request, body, 0);
+    }
+
+    pub fn answer_flags(&mut self, request: &Event, body: &[u8], flags: u32) {
+        let response = Response {
+            status: 200,
+            flags: flag::END | flag::CONTENT_LENGTH | flags,
+            reason: b"OK",
+            body,
+            content_length: body.len() as u64,
+            ..Response::default()
+        };
+        self.commands
+            .respond(request.token, request.sequence(), &response);
+        self.submit();
+    }
+
+    /// A head for a chunked answer.
+    pub fn chunked_head(&mut self, request: &Event) {
+        let response = Response {
+            status: 200,
+            flags: flag::CHUNKED | flag::TRANSFER_ENCODING,
+            reason: b"OK",
+            ..Response::default()
+        };
+        self.commands
+            .respond(request.token, request.sequence(), &response);
+    }
+}
+
+pub fn decode(bytes: &[u8]) -> Vec<Event> {
+    Records::new(bytes)
+        .map(|record| {
+            let record = record.unwrap();
+            Event {
+                kind: record.kind(),
+                flags: record.flags(),
+                token: record.word(2),
+                bytes: record.bytes(0, record.size() as u32).unwrap().to_vec(),
+            }
+        })
+        .collect()
+}
+
+/// Reads exactly `text`.
+#[track_caller]
+pub fn expect(stream: &mut TcpStream, text: &str) {
+    let mut buffer = vec![0; text.len()];
+    let mut length = 0;
+    while length < buffer.len() {
+        match stream.read(&mut buffer[length..]) {
+            Ok(count) if count > 0 => length += count,
+            other => panic!(
+                "{other:?} after {:?}",
+                String::from_utf8_lossy(&buffer[..length])
+            ),
+        }
+        if !text.as_bytes().starts_with(&buffer[..length]) {
+            break;
+        }
+    }
+    assert_eq!(String::from_utf8_lossy(&buffer[..length]), text);
+}
+
+/// Reads one answer with Content-Length and returns its body.
+#[track_caller]
+pub fn read_answer(stream: &mut TcpStream) -> (String, Vec<u8>) {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        assert_eq!(
+            stream.read(&mut byte).unwrap(),
+            1,
+            "ended in {:?}",
+            String::from_utf8_lossy(&head)
+        );
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8(head).unwrap();
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("Content-Length: "))
+        .map_or(0, |value| value.parse().unwrap());
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).unwrap();
+    (head, body)
+}
+
+pub fn send(stream: &mut TcpStream, bytes: impl AsRef<[u8]>) {
+    stream.write_all(bytes.as_ref()).unwrap();
+}
+
+/// Reads to the end; the error if the connection was reset.
+pub fn read_to_end(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
+    let mut all = Vec::new();
+    stream.read_to_end(&mut all).map(|_| all)
+}
