@@ -1,14 +1,25 @@
 //! Limits of heads, trailers and chunk headers, with Node's defaults.
 
-/// Limits of a request head; those of a trailer section are the same.
+/// Limits of a request head; those of a trailer section are the same, counted anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeadLimits {
     /// Bytes of target, field names and field values (trailing white space included, everything else left out) from
     /// which on a head is refused, as Node counts `maxHeaderSize`. Default 16,384, as in Node.
     pub max_header_size: u32,
-    /// Number of fields that are told to the caller; 0: all. Further ones are checked and obeyed but left out, as
-    /// with `maxHeadersCount` in Node. Default 1,000 (2,000 names and values), as in Node.
+    /// Number of fields beyond which `excess_fields` applies; 0: no limit. Default 1,000, as in Node.
     pub max_headers_count: u32,
+    /// What happens beyond `max_headers_count`.
+    pub excess_fields: ExcessFields,
+}
+
+/// What happens to a head with more fields than `max_headers_count`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExcessFields {
+    /// It is refused with `HeaderOverflow`, as in Node 24.21 and 26.10. The default.
+    #[default]
+    Refuse,
+    /// The fields beyond are checked and obeyed but not reported, as in Node 20 and 25.8.
+    Drop,
 }
 
 impl Default for HeadLimits {
@@ -16,6 +27,7 @@ impl Default for HeadLimits {
         Self {
             max_header_size: 16 * 1024,
             max_headers_count: 1000,
+            excess_fields: ExcessFields::Refuse,
         }
     }
 }

@@ -11,15 +11,16 @@ mod head;
 mod limits;
 mod parser;
 mod response;
+mod scan;
 
 pub use chunked::{ChunkEvent, ChunkedDecoder};
 pub use date::{DateCache, HTTP_DATE_LENGTH};
 pub use error::{ParseError, ParseErrorCode};
 pub use field::{Field, Span};
 pub use head::{Expect, Framing, Head};
-pub use limits::{HeadLimits, MAX_CHUNK_EXTENSION_BYTES};
+pub use limits::{ExcessFields, HeadLimits, MAX_CHUNK_EXTENSION_BYTES};
 pub use parser::{HeadParser, Progress, leading_blank};
 pub use response::{
-    BodyFraming, CHUNK_END, ConnectionField, KeepAlive, ResponseHead, write_chunk_size,
-    write_last_chunk, write_response_head,
+    BodyFraming, CHUNK_END, ConnectionField, KeepAlive, MAX_ADDED_BYTES, ResponseHead,
+    write_chunk_size, write_last_chunk, write_response_head,
 };

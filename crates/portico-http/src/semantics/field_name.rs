@@ -169,9 +169,192 @@ pub const PROXY_CONNECTION: u16 = 7;
 
 /// Number of a field name, compared without regard to ASCII case; 0 if it is not in the table.
 #[must_use]
+#[inline]
 pub fn field_name_number(name: &[u8]) -> u16 {
-    FIELD_NAMES
-        .iter()
-        .position(|known| !known.is_empty() && known.as_bytes().eq_ignore_ascii_case(name))
-        .map_or(0, |index| index as u16)
+    let length = name.len();
+    let (first, last) = ends(name);
+    let number = SLOTS[slot(first, last, length)];
+    let known = &KEYS[number as usize];
+    let differs = (first | case_bits(known.first)) ^ known.first
+        | (last | case_bits(known.last)) ^ known.last
+        | (length ^ known.length as usize) as u64;
+    if differs != 0 || (length > 16 && !middle_equals(name, FIELD_NAMES[number as usize])) {
+        return 0;
+    }
+    number.into()
+}
+
+/// Whether a byte may stand in a field name (`tchar` of RFC 9110, section 5.6.2).
+#[must_use]
+#[inline]
+pub(crate) const fn is_token(byte: u8) -> bool {
+    TOKEN[byte as usize]
+}
+
+/// The first and the last eight bytes of a name, as little-endian words; they overlap in names of less than sixteen
+/// bytes, and are the same word in names of up to eight.
+#[inline]
+fn ends(name: &[u8]) -> (u64, u64) {
+    if let (Some(first), Some(last)) = (name.first_chunk(), name.last_chunk()) {
+        return (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
+    }
+    let word = if let (Some(first), Some(last)) = (name.first_chunk(), name.last_chunk()) {
+        let shift = (name.len() - 4) * 8;
+        u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << shift
+    } else {
+        name.iter()
+            .rev()
+            .fold(0, |word, &byte| word << 8 | u64::from(byte))
+    };
+    (word, word)
+}
+
+/// For each letter of a lower-case name the bit that an upper-case letter lacks. Other bytes must be equal.
+#[inline]
+const fn case_bits(known: u64) -> u64 {
+    (known & 0x4040_4040_4040_4040) >> 1
+}
+
+/// Whether a name of more than sixteen bytes, whose ends are equal, is equal in between.
+fn middle_equals(name: &[u8], known: &str) -> bool {
+    name.eq_ignore_ascii_case(known.as_bytes())
+}
+
+/// A name of the table as words, so that it is compared without a call.
+#[derive(Clone, Copy)]
+struct Key {
+    first: u64,
+    last: u64,
+    length: u8,
+}
+
+const KEYS: [Key; FIELD_NAME_COUNT] = {
+    // Number 0 must not equal anything: no name has 255 bytes and ends like this.
+    let mut keys = [Key {
+        first: u64::MAX,
+        last: 0,
+        length: 255,
+    }; FIELD_NAME_COUNT];
+    let mut number = 1;
+    while number < FIELD_NAME_COUNT {
+        let name = FIELD_NAMES[number].as_bytes();
+        let length = name.len();
+        let width = if length < 8 { length } else { 8 };
+        let (mut first, mut last) = (0, 0);
+        let mut at = width;
+        while at > 0 {
+            at -= 1;
+            first = first << 8 | name[at] as u64;
+            last = last << 8 | name[length - width + at] as u64;
+        }
+        keys[number] = Key {
+            first,
+            last,
+            length: length as u8,
+        };
+        number += 1;
+    }
+    keys
+};
+
+const SLOT_BITS: u32 = 10;
+
+/// A hash without collisions between the names of the table. The factors were found by trying; when the table
+/// changes and they fail, the crate doesn't compile, and `cargo run --example find_hash -p portico-http` finds others.
+#[inline]
+const fn slot(first: u64, last: u64, length: usize) -> usize {
+    const LOWER: u64 = 0x2020_2020_2020_2020;
+    let sum = (first | LOWER)
+        .wrapping_mul(0xd0ef_2f32_efb6_9c3b)
+        .wrapping_add((last | LOWER).wrapping_mul(0xb386_c5f3_1051_42c7))
+        .wrapping_add((length as u64) << 56);
+    (sum >> (u64::BITS - SLOT_BITS)) as usize
+}
+
+const SLOTS: [u8; 1 << SLOT_BITS] = {
+    let mut slots = [0; 1 << SLOT_BITS];
+    let mut number = 1;
+    while number < FIELD_NAME_COUNT {
+        let key = KEYS[number];
+        let slot = slot(key.first, key.last, key.length as usize);
+        assert!(
+            slots[slot] == 0,
+            "two names share a slot: find other factors"
+        );
+        slots[slot] = number as u8;
+        number += 1;
+    }
+    slots
+};
+
+const TOKEN: [bool; 256] = {
+    let mut table = [false; 256];
+    let allowed = b"!#$%&'*+-.^_`|~";
+    let mut byte = 0;
+    while byte < 128 {
+        table[byte] = (byte as u8).is_ascii_alphanumeric();
+        byte += 1;
+    }
+    let mut at = 0;
+    while at < allowed.len() {
+        table[allowed[at] as usize] = true;
+        at += 1;
+    }
+    table
+};
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        CONNECTION, CONTENT_LENGTH, EXPECT, FIELD_NAMES, HOST, PROXY_CONNECTION, TRANSFER_ENCODING,
+        UPGRADE, field_name_number,
+    };
+
+    #[test]
+    fn every_name_of_the_table_is_found_in_any_case() {
+        for (number, name) in FIELD_NAMES.into_iter().enumerate().skip(1) {
+            assert_eq!(
+                usize::from(field_name_number(name.as_bytes())),
+                number,
+                "{name}"
+            );
+            let upper = name.to_ascii_uppercase();
+            assert_eq!(
+                usize::from(field_name_number(upper.as_bytes())),
+                number,
+                "{upper}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_name_that_differs_in_one_bit_is_not_found() {
+        for name in FIELD_NAMES.into_iter().skip(1) {
+            for at in 0..name.len() {
+                for bit in 0..8 {
+                    let mut other = name.as_bytes().to_vec();
+                    other[at] ^= 1 << bit;
+                    let number = usize::from(field_name_number(&other));
+                    let same = FIELD_NAMES[number].as_bytes().eq_ignore_ascii_case(&other);
+                    assert!(number == 0 || same, "{name}: {other:?} taken for {number}");
+                }
+            }
+        }
+        assert_eq!(field_name_number(b""), 0);
+        assert_eq!(field_name_number(b"x"), 0);
+        assert_eq!(field_name_number(&[b'a'; 300]), 0);
+        assert_eq!(field_name_number(&[255; 255]), 0);
+    }
+
+    #[test]
+    fn the_names_that_the_parser_evaluates_have_their_numbers() {
+        let name = |number: u16| FIELD_NAMES[usize::from(number)];
+        assert_eq!(name(HOST), "host");
+        assert_eq!(name(CONNECTION), "connection");
+        assert_eq!(name(CONTENT_LENGTH), "content-length");
+        assert_eq!(name(TRANSFER_ENCODING), "transfer-encoding");
+        assert_eq!(name(UPGRADE), "upgrade");
+        assert_eq!(name(EXPECT), "expect");
+        assert_eq!(name(PROXY_CONNECTION), "proxy-connection");
+    }
 }

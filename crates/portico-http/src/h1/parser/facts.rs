@@ -1,0 +1,270 @@
+//! What the fields say about framing and about the connection (RFC 9112, sections 6 and 9).
+
+use super::host;
+use super::progress::Progress;
+use crate::h1::error::{ParseError, ParseErrorCode as Code};
+use crate::h1::head::{Expect, Framing, Head};
+use crate::semantics::Method;
+use crate::semantics::field_name as name;
+
+/// What has been learnt from the fields so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Facts {
+    content_length: u64,
+    flags: u16,
+}
+
+/// Set by `Content-Length`.
+const CONTENT_LENGTH: u16 = 1;
+/// Set by `Transfer-Encoding`.
+const TRANSFER_ENCODING: u16 = 2;
+/// The last transfer coding so far is `chunked`.
+const CHUNKED: u16 = 4;
+const CLOSE: u16 = 8;
+const KEEP_ALIVE: u16 = 16;
+const CONNECTION_UPGRADE: u16 = 32;
+const UPGRADE: u16 = 64;
+const HOST: u16 = 128;
+const EXPECT_CONTINUE: u16 = 256;
+const EXPECT_OTHER: u16 = 512;
+/// These are trailer fields.
+const TRAILERS: u16 = 1024;
+
+/// What is wrong with a value, and at which byte of it.
+type ValueError = (Code, usize);
+
+impl Facts {
+    /// At the start of a trailer section. The message is chunked, so framing fields in it are refused as they would be
+    /// after `Transfer-Encoding: chunked` in the head.
+    pub(super) fn trailers() -> Self {
+        Self {
+            content_length: 0,
+            flags: TRAILERS | TRANSFER_ENCODING | CHUNKED,
+        }
+    }
+
+    /// Whether the fields are those of a trailer section.
+    pub(super) fn in_trailers(self) -> bool {
+        self.has(TRAILERS)
+    }
+
+    fn has(self, flag: u16) -> bool {
+        self.flags & flag != 0
+    }
+
+    /// Whether a field with this name may stand here at all, whatever its value (RFC 9112, section 6.3: both framing
+    /// fields in one message are an attempt to smuggle).
+    pub(super) fn check_name(self, number: u16) -> Result<(), Code> {
+        match number {
+            name::CONTENT_LENGTH if self.has(TRANSFER_ENCODING) => {
+                Err(Code::ContentLengthWithTransferEncoding)
+            }
+            name::TRANSFER_ENCODING if self.has(CONTENT_LENGTH) => {
+                Err(Code::TransferEncodingWithContentLength)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether this may be the start of such a field's value, for values that are not complete or end in a bad byte.
+    pub(super) fn check_start(self, number: u16, start: &[u8]) -> Result<(), ValueError> {
+        if start.is_empty() {
+            return Ok(());
+        }
+        match number {
+            name::CONTENT_LENGTH if self.has(CONTENT_LENGTH) => {
+                Err((Code::DuplicateContentLength, 0))
+            }
+            name::CONTENT_LENGTH => content_length(start).map(|_| ()),
+            name::TRANSFER_ENCODING => self.transfer_encoding(start, false).map(|_| ()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes in a complete field whose number is one of those that matter: [`name::HOST`] to
+    /// [`name::PROXY_CONNECTION`]. `value` is without the white space around it, `raw` with what trails.
+    pub(super) fn learn(
+        &mut self,
+        number: u16,
+        value: &[u8],
+        raw: &[u8],
+    ) -> Result<(), ValueError> {
+        match number {
+            name::HOST if !self.has(TRAILERS) => {
+                // RFC 9112, section 3.2: more than one, or an invalid one, must be answered with 400.
+                if self.has(HOST) {
+                    return Err((Code::DuplicateHost, 0));
+                }
+                self.flags |= HOST;
+                host::check(value).map_err(|at| (Code::InvalidHost, at))?;
+            }
+            name::CONTENT_LENGTH => {
+                if value.is_empty() {
+                    return Err((Code::EmptyContentLength, 0));
+                }
+                if self.has(CONTENT_LENGTH) {
+                    return Err((Code::DuplicateContentLength, 0));
+                }
+                self.content_length = content_length(value)?;
+                self.flags |= CONTENT_LENGTH;
+            }
+            name::TRANSFER_ENCODING => self.flags = self.transfer_encoding(raw, true)?,
+            name::UPGRADE if !value.is_empty() => self.flags |= UPGRADE,
+            name::CONNECTION | name::PROXY_CONNECTION => self.connection(value),
+            name::EXPECT => {
+                self.flags |= if expects_continue(value) {
+                    EXPECT_CONTINUE
+                } else {
+                    EXPECT_OTHER
+                };
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Codings in the order they were applied; several fields are one list (RFC 9112, section 6.1). Returns the flags
+    /// that follow. In a request nothing may come after `chunked`.
+    ///
+    /// As llhttp we take the list apart at commas, quoted strings or not, and let only spaces trail `chunked`: what
+    /// looks different to anyone else is refused, because then `chunked` isn't the last coding.
+    fn transfer_encoding(self, raw: &[u8], complete: bool) -> Result<u16, ValueError> {
+        const REFUSED: Code = Code::InvalidTransferEncodingValue;
+        if raw.is_empty() {
+            // llhttp takes an empty list for no field at all; RFC 9112, section 6.3 wants `chunked` last.
+            return Ok(self.flags | TRANSFER_ENCODING);
+        }
+        if self.has(CHUNKED) {
+            return Err((REFUSED, 0));
+        }
+        let mut offset = 0;
+        let mut chunked = false;
+        for (index, coding) in raw.split(|&byte| byte == b',').enumerate() {
+            if chunked {
+                return Err((REFUSED, offset - 1));
+            }
+            // White space before the first coding is not part of the value.
+            let trimmed = if index == 0 {
+                coding
+            } else {
+                trim_start(coding)
+            };
+            let (token, after) = trimmed.split_at_checked(7).unwrap_or((&[], trimmed));
+            chunked = token.eq_ignore_ascii_case(b"chunked") && after.iter().all(|&b| b == b' ');
+            offset += coding.len() + 1;
+        }
+        let chunked = if chunked && complete { CHUNKED } else { 0 };
+        Ok(self.flags | TRANSFER_ENCODING | chunked)
+    }
+
+    /// Connection options (RFC 9110, section 7.6.1). `Proxy-Connection` counts too, as with llhttp.
+    #[inline]
+    fn connection(&mut self, value: &[u8]) {
+        if value.eq_ignore_ascii_case(b"keep-alive") {
+            self.flags |= KEEP_ALIVE;
+            return;
+        }
+        for option in value.split(|&byte| byte == b',') {
+            let option = trim_end(trim_start(option));
+            if option.eq_ignore_ascii_case(b"close") {
+                self.flags |= CLOSE;
+            } else if option.eq_ignore_ascii_case(b"keep-alive") {
+                self.flags |= KEEP_ALIVE;
+            } else if option.eq_ignore_ascii_case(b"upgrade") {
+                self.flags |= CONNECTION_UPGRADE;
+            }
+        }
+    }
+
+    /// The head, now that all of its fields are known. `end` is its length.
+    #[inline]
+    pub(super) fn head(self, state: &Progress, end: usize) -> Result<Head, ParseError> {
+        let refuse = |code| Err(ParseError { code, offset: end });
+        // A complete request line has named one.
+        let Some(method) = state.method else {
+            return refuse(Code::InvalidMethod);
+        };
+        let framing = if self.has(TRANSFER_ENCODING) {
+            // RFC 9112, section 6.3: without `chunked` as the last coding the length can't be known. Section 6.1:
+            // with HTTP/1.0 the framing is faulty in any case.
+            if !self.has(CHUNKED) || state.minor_version == 0 {
+                return refuse(Code::InvalidTransferEncoding);
+            }
+            Framing::Chunked
+        } else if self.has(CONTENT_LENGTH) {
+            Framing::ContentLength(self.content_length)
+        } else {
+            Framing::None
+        };
+        let expect = if state.minor_version == 0 {
+            Expect::None
+        } else if self.has(EXPECT_CONTINUE) {
+            Expect::Continue
+        } else if self.has(EXPECT_OTHER) {
+            Expect::Other
+        } else {
+            Expect::None
+        };
+        Ok(Head {
+            method,
+            minor_version: state.minor_version,
+            // RFC 9112, section 9.3: `close` wins over everything.
+            keep_alive: !self.has(CLOSE) && (state.minor_version > 0 || self.has(KEEP_ALIVE)),
+            upgrade: self.has(UPGRADE) && self.has(CONNECTION_UPGRADE) || method == Method::Connect,
+            has_host: self.has(HOST),
+            expect,
+            framing,
+            target: state.target,
+            start: state.start,
+            head_bytes: end as u32,
+        })
+    }
+}
+
+/// Decimal digits, and white space after them (RFC 9110, section 8.6). No sign, no list.
+fn content_length(value: &[u8]) -> Result<u64, ValueError> {
+    let digits = value
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    let mut length: u64 = 0;
+    for (at, digit) in value.iter().take(digits).enumerate() {
+        length = length
+            .checked_mul(10)
+            .and_then(|tens| tens.checked_add(u64::from(digit - b'0')))
+            .ok_or((Code::ContentLengthOverflow, at))?;
+    }
+    let after = value.get(digits..).unwrap_or_default();
+    match after.iter().position(|byte| !matches!(byte, b' ' | b'\t')) {
+        Some(at) => Err((Code::InvalidContentLength, digits + at)),
+        None => Ok(length),
+    }
+}
+
+/// Whether the value holds `100-continue` as a word of its own, where Node looks for it.
+fn expects_continue(value: &[u8]) -> bool {
+    const WORD: &[u8] = b"100-continue";
+    let is_word = |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
+    value.windows(WORD.len()).enumerate().any(|(at, window)| {
+        window.eq_ignore_ascii_case(WORD)
+            && !is_word(at.checked_sub(1).and_then(|before| value.get(before)))
+            && !is_word(value.get(at + WORD.len()))
+    })
+}
+
+fn trim_start(bytes: &[u8]) -> &[u8] {
+    let blank = bytes
+        .iter()
+        .take_while(|byte| matches!(byte, b' ' | b'\t'))
+        .count();
+    bytes.get(blank..).unwrap_or_default()
+}
+
+fn trim_end(bytes: &[u8]) -> &[u8] {
+    let blank = bytes
+        .iter()
+        .rev()
+        .take_while(|byte| matches!(byte, b' ' | b'\t'))
+        .count();
+    bytes.get(..bytes.len() - blank).unwrap_or_default()
+}

@@ -1,0 +1,317 @@
+//! Field lines (RFC 9112, section 5), of a head or of a trailer section.
+
+use super::error;
+use super::progress::Progress;
+use crate::h1::error::{ParseError, ParseErrorCode as Code};
+use crate::h1::field::Field;
+use crate::h1::limits::{ExcessFields, HeadLimits};
+use crate::h1::scan;
+use crate::semantics::field_name::{self, CONTENT_LENGTH, PROXY_CONNECTION};
+
+/// Bytes in which a name of the table ends; longer names are found more slowly.
+const NAME_WINDOW: usize = 48;
+
+/// Longest name that [`Field`] can tell.
+const MAX_NAME_LENGTH: usize = u16::MAX as usize;
+
+/// Longest start of a special value that is checked before its line is complete.
+const MAX_EARLY_CHECK: usize = 32;
+
+/// Looks at the bytes that have come since the line in work was left. False if they can't change anything: they are
+/// more of the same name, white space or value. Keeps a client that sends single bytes from costing more than each
+/// byte once.
+#[inline]
+pub(super) fn may_continue(
+    bytes: &[u8],
+    state: &mut Progress,
+    limits: &HeadLimits,
+) -> Result<bool, ParseError> {
+    if state.scanned <= state.line {
+        return Ok(true);
+    }
+    look_on(bytes, state, limits)
+}
+
+#[cold]
+fn look_on(bytes: &[u8], state: &mut Progress, limits: &HeadLimits) -> Result<bool, ParseError> {
+    let length = bytes.len();
+    let from = state.scanned as usize;
+    if state.colon == 0 {
+        let at = token_end(bytes, from);
+        if at < length {
+            return Ok(true);
+        }
+    } else if state.value == 0 {
+        let at = white_space_end(bytes, from);
+        if at < length {
+            return Ok(true);
+        }
+    } else if scan::value_end(bytes, from) < length {
+        return Ok(true);
+    }
+    state.scanned = length as u32;
+    check_size(state, length, limits)?;
+    Ok(false)
+}
+
+/// Parses lines on from `state.line`. Returns the index after the final blank line, or `None` if it is not there yet;
+/// `state` is then where to go on.
+#[inline]
+pub(super) fn parse(
+    bytes: &[u8],
+    state: &mut Progress,
+    limits: &HeadLimits,
+    keep: bool,
+    fields: &mut Vec<Field>,
+) -> Result<Option<usize>, ParseError> {
+    let max_fields = match limits.max_headers_count {
+        0 => u32::MAX,
+        count => count,
+    };
+    let keep_up_to = if keep { max_fields } else { 0 };
+    let mut line = state.line as usize;
+    let mut counted = state.counted;
+    let mut count = state.field_count;
+    loop {
+        let (number, name_length) = name_before_colon(bytes, line);
+        let colon = line + name_length;
+        if number == 0 {
+            // Not a name of the table; maybe no name at all.
+            if bytes.get(line) == Some(&b'\r') {
+                break;
+            }
+            if bytes.get(colon) != Some(&b':')
+                || token_end(bytes, line) != colon
+                || !(1..=MAX_NAME_LENGTH).contains(&name_length)
+            {
+                save(state, line, counted, count);
+                return without_name(bytes, state, limits);
+            }
+        }
+        if count >= max_fields && limits.excess_fields == ExcessFields::Refuse {
+            return Err(error(Code::HeaderOverflow, colon));
+        }
+        let special = number.wrapping_sub(1) < PROXY_CONNECTION;
+        let value = value_start(bytes, colon + 1);
+        let end = scan::value_end(bytes, value);
+        // The byte after the line end is needed too: white space there would fold the line.
+        let [b'\r', b'\n', next, ..] = bytes.get(end..).unwrap_or_default() else {
+            save(state, line, counted, count);
+            return unfinished_line(bytes, state, limits, (number, colon, value, end));
+        };
+        let size = (name_length + (end - value)) as u32;
+        if matches!(next, b' ' | b'\t') || size >= limits.max_header_size - counted {
+            save(state, line, counted, count);
+            return unfinished_line(bytes, state, limits, (number, colon, value, end));
+        }
+        let value_end = trimmed_end(bytes, value, end);
+        if special {
+            let trimmed = bytes.get(value..value_end).unwrap_or_default();
+            let raw = bytes.get(value..end).unwrap_or_default();
+            state
+                .facts
+                .check_name(number)
+                .map_err(|code| error(code, colon))
+                .and_then(|()| {
+                    let learnt = state.facts.learn(number, trimmed, raw);
+                    learnt.map_err(|(code, at)| error(code, value + at))
+                })?;
+        }
+        if count < keep_up_to {
+            fields.push(Field {
+                name_number: number,
+                name_length: name_length as u16,
+                name_offset: line as u32,
+                value_offset: value as u32,
+                value_length: (value_end - value) as u32,
+            });
+        }
+        count += 1;
+        counted += size;
+        line = end + 2;
+    }
+    match bytes.get(line + 1) {
+        Some(b'\n') => Ok(Some(line + 2)),
+        Some(_) => Err(error(Code::ExpectedLfAfterHeaders, line + 1)),
+        None => {
+            save(state, line, counted, count);
+            Ok(None)
+        }
+    }
+}
+
+/// The number of the name at `line` and its length up to the colon. Without a colon in the first bytes the number is 0
+/// and the length that of a token.
+#[inline]
+fn name_before_colon(bytes: &[u8], line: usize) -> (u16, usize) {
+    let rest = bytes.get(line..).unwrap_or_default();
+    let window = rest.get(..NAME_WINDOW).unwrap_or(rest);
+    let length = scan::colon(window, 0);
+    if length < window.len() {
+        return (field_name::field_name_number(&window[..length]), length);
+    }
+    (0, token_end(bytes, line) - line)
+}
+
+fn save(state: &mut Progress, line: usize, counted: u32, count: u32) {
+    state.line = line as u32;
+    state.counted = counted;
+    state.field_count = count;
+    state.colon = 0;
+    state.value = 0;
+    state.scanned = state.line;
+}
+
+/// A line without a name and colon: incomplete, or wrong.
+#[cold]
+fn without_name(
+    bytes: &[u8],
+    state: &mut Progress,
+    limits: &HeadLimits,
+) -> Result<Option<usize>, ParseError> {
+    let line = state.line as usize;
+    let end = token_end(bytes, line);
+    check_size(state, end, limits)?;
+    let Some(&byte) = bytes.get(end) else {
+        state.scanned = end as u32;
+        return Ok(None);
+    };
+    let name = bytes.get(line..end).unwrap_or_default();
+    let code = if byte == b':' && !name.is_empty() {
+        Code::HeaderOverflow
+    } else if name.is_empty()
+        && state.field_count == 0
+        && byte == b' '
+        && !state.facts.in_trailers()
+    {
+        Code::UnexpectedSpaceAfterStartLine
+    } else if byte == b' ' && is_special_in_llhttp(name) {
+        Code::InvalidHeaderFieldCharacter
+    } else {
+        Code::InvalidHeaderToken
+    };
+    Err(error(code, end))
+}
+
+/// llhttp has its own word for a space after the names that it evaluates.
+fn is_special_in_llhttp(name: &[u8]) -> bool {
+    matches!(
+        field_name::field_name_number(name),
+        2..=5 | PROXY_CONNECTION
+    )
+}
+
+/// A line that doesn't end as it should: incomplete, folded, too long, or with a byte that can't be.
+/// `line` is the name's number, and the indices of the colon, the value, and the byte after the value.
+#[cold]
+fn unfinished_line(
+    bytes: &[u8],
+    state: &mut Progress,
+    limits: &HeadLimits,
+    line: (u16, usize, usize, usize),
+) -> Result<Option<usize>, ParseError> {
+    let (number, colon, value, end) = line;
+    state
+        .facts
+        .check_name(number)
+        .map_err(|code| error(code, colon))?;
+    state.colon = colon as u32;
+    if value < bytes.len() {
+        state.value = value as u32;
+    }
+    state.scanned = end as u32;
+    let start = bytes.get(value..end).unwrap_or_default();
+    if end < bytes.len() || start.len() <= MAX_EARLY_CHECK {
+        let checked = state.facts.check_start(number, start);
+        let (code, at) = match (checked, bytes.get(end)) {
+            // A bad byte in Content-Length is called so, whatever it is.
+            (Ok(()), Some(byte)) if number == CONTENT_LENGTH && !matches!(byte, b'\r' | b'\n') => {
+                (Code::InvalidContentLength, end - value)
+            }
+            (Ok(()), _) => (Code::HeaderOverflow, usize::MAX),
+            (Err(refusal), _) => refusal,
+        };
+        if at != usize::MAX {
+            check_size(state, value + at, limits)?;
+            return Err(error(code, value + at));
+        }
+    }
+    check_size(state, end, limits)?;
+    line_end(bytes, state, value, end)
+}
+
+/// What is wrong with the end of a value, if anything.
+fn line_end(
+    bytes: &[u8],
+    state: &mut Progress,
+    value: usize,
+    end: usize,
+) -> Result<Option<usize>, ParseError> {
+    let empty = value == end;
+    let (code, offset) = match bytes.get(end..).unwrap_or_default() {
+        [] | [b'\r'] | [b'\r', b'\n'] => {
+            // Look again as soon as there is one more byte.
+            state.scanned = if end < bytes.len() {
+                end as u32
+            } else {
+                state.scanned
+            };
+            return Ok(None);
+        }
+        // Only folded lines and sizes bring a whole line end here; sizes have been checked.
+        [b'\r', b'\n', ..] if empty => (Code::InvalidHeaderValueCharacter, end + 2),
+        [b'\r', b'\n', ..] => (Code::UnexpectedWhitespaceAfterValue, end + 2),
+        [b'\r', ..] if empty => (Code::ExpectedLfAfterEmptyValue, end + 1),
+        [b'\r', ..] => (Code::ExpectedLfAfterValue, end + 1),
+        [b'\n', ..] if !empty => (Code::ExpectedCrAfterValue, end),
+        _ => (Code::InvalidHeaderValueCharacter, end),
+    };
+    Err(error(code, offset))
+}
+
+/// Refuses what has reached `max_header_size` with the bytes before `end`.
+#[cold]
+fn check_size(state: &Progress, end: usize, limits: &HeadLimits) -> Result<(), ParseError> {
+    if state.counted_up_to(end) >= u64::from(limits.max_header_size) {
+        return Err(error(Code::HeaderOverflow, end));
+    }
+    Ok(())
+}
+
+/// Index of the value's first byte, white space skipped.
+#[inline]
+fn value_start(bytes: &[u8], after_colon: usize) -> usize {
+    // One space is what everybody sends.
+    match bytes.get(after_colon..).unwrap_or_default() {
+        [b' ', next, ..] if !matches!(next, b' ' | b'\t') => after_colon + 1,
+        _ => white_space_end(bytes, after_colon),
+    }
+}
+
+fn white_space_end(bytes: &[u8], from: usize) -> usize {
+    let rest = bytes.get(from..).unwrap_or_default();
+    from + rest
+        .iter()
+        .take_while(|byte| matches!(byte, b' ' | b'\t'))
+        .count()
+}
+
+/// `end` without the white space before it.
+#[inline]
+fn trimmed_end(bytes: &[u8], start: usize, end: usize) -> usize {
+    let mut end = end;
+    while end > start && matches!(bytes.get(end - 1), Some(b' ' | b'\t')) {
+        end -= 1;
+    }
+    end
+}
+
+/// Index of the first byte at or after `from` that can't stand in a field name (RFC 9110, section 5.6.2).
+#[inline]
+fn token_end(bytes: &[u8], from: usize) -> usize {
+    let rest = bytes.get(from..).unwrap_or_default();
+    from + rest
+        .iter()
+        .take_while(|&&byte| field_name::is_token(byte))
+        .count()
+}

@@ -1,0 +1,264 @@
+//! The request line (RFC 9112, section 3).
+
+use super::progress::{Progress, Stage};
+use super::target::{self, TargetState};
+use super::{error, leading_blank};
+use crate::h1::error::{ParseError, ParseErrorCode as Code};
+use crate::h1::field::Span;
+use crate::h1::limits::HeadLimits;
+use crate::h1::scan;
+use crate::semantics::Method;
+
+/// Parses a whole request line of the ordinary form: a target that starts with a slash, single spaces, HTTP/1.0 or
+/// 1.1. False, with `state` as it was, for anything else, right or wrong or incomplete.
+#[inline]
+pub(super) fn parse_ordinary(bytes: &[u8], state: &mut Progress, limits: &HeadLimits) -> bool {
+    if state.stage != Stage::Method || state.start != 0 {
+        return false;
+    }
+    let Some((method, target)) = ordinary_method(bytes) else {
+        return false;
+    };
+    if bytes.get(target) != Some(&b'/') {
+        return false;
+    }
+    let end = scan::visible_end(bytes, target + 1);
+    let Some(
+        [
+            b' ',
+            b'H',
+            b'T',
+            b'T',
+            b'P',
+            b'/',
+            b'1',
+            b'.',
+            minor @ (b'0' | b'1'),
+            b'\r',
+            b'\n',
+        ],
+    ) = bytes.get(end..).and_then(|rest| rest.first_chunk::<11>())
+    else {
+        return false;
+    };
+    let length = (end - target) as u32;
+    if length >= limits.max_header_size {
+        return false;
+    }
+    state.stage = Stage::Fields;
+    state.method = Some(method);
+    state.minor_version = minor - b'0';
+    state.target = Span {
+        offset: target as u32,
+        length,
+    };
+    state.counted = length;
+    state.line = (end + 11) as u32;
+    true
+}
+
+/// The method and the index after its space, if the name has at most seven bytes.
+#[inline]
+fn ordinary_method(bytes: &[u8]) -> Option<(Method, usize)> {
+    let word = bytes.first_chunk::<8>()?;
+    match word {
+        [b'G', b'E', b'T', b' ', ..] => Some((Method::Get, 4)),
+        [b'P', b'O', b'S', b'T', b' ', ..] => Some((Method::Post, 5)),
+        _ => {
+            let length = word.iter().position(|&byte| byte == b' ')?;
+            Some((Method::from_bytes(word.get(..length)?)?, length + 1))
+        }
+    }
+}
+
+/// Parses on from `state`, with all the forms that a request line may have. False: more bytes are needed.
+#[cold]
+pub(super) fn parse(
+    bytes: &[u8],
+    state: &mut Progress,
+    limits: &HeadLimits,
+) -> Result<bool, ParseError> {
+    loop {
+        let complete = match state.stage {
+            Stage::Method => method(bytes, state)?,
+            Stage::BeforeTarget => before_target(bytes, state),
+            Stage::Target => target(bytes, state, limits)?,
+            Stage::AfterTarget => after_target(bytes, state)?,
+            Stage::Fields => return Ok(true),
+        };
+        if !complete {
+            return Ok(false);
+        }
+    }
+}
+
+/// Blank lines, the method, and one space.
+fn method(bytes: &[u8], state: &mut Progress) -> Result<bool, ParseError> {
+    // RFC 9112, section 2.2: ignore empty lines before the request line. llhttp takes any mix of CR and LF.
+    let after_blank = bytes.get(state.start as usize..).unwrap_or_default();
+    let start = state.start as usize + leading_blank(after_blank);
+    state.start = start as u32;
+    let rest = bytes.get(start..).unwrap_or_default();
+    if rest.starts_with(b"PRI") {
+        return http2_preface(rest, start).map(|()| false);
+    }
+    let mut matched = if b"PRI".starts_with(rest) {
+        rest.len()
+    } else {
+        0
+    };
+    for method in Method::ALL {
+        let name = method.as_str().as_bytes();
+        if let Some(after) = rest.strip_prefix(name) {
+            let end = start + name.len();
+            return match after.first() {
+                Some(b' ') => {
+                    state.method = Some(method);
+                    state.stage = Stage::BeforeTarget;
+                    state.scanned = end as u32 + 1;
+                    Ok(true)
+                }
+                Some(_) => Err(error(Code::ExpectedSpaceAfterMethod, end)),
+                None => Ok(false),
+            };
+        }
+        let common = rest.iter().zip(name).take_while(|(a, b)| a == b).count();
+        matched = matched.max(common);
+    }
+    if matched == rest.len() {
+        Ok(false)
+    } else {
+        Err(error(Code::InvalidMethod, start + matched))
+    }
+}
+
+/// A client that speaks HTTP/2 with prior knowledge (RFC 9113, section 3.4). Never a success here.
+fn http2_preface(rest: &[u8], start: usize) -> Result<(), ParseError> {
+    const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    let matched = rest.iter().zip(PREFACE).take_while(|(a, b)| a == b).count();
+    if matched == PREFACE.len() {
+        Err(error(Code::Http2Preface, start + matched))
+    } else if matched == rest.len() {
+        Ok(())
+    } else {
+        Err(error(Code::ExpectedHttp2Preface, start + matched))
+    }
+}
+
+/// RFC 9112, section 3 lets a recipient take a run of spaces for one; llhttp does.
+fn before_target(bytes: &[u8], state: &mut Progress) -> bool {
+    if !skip_spaces(bytes, state) {
+        return false;
+    }
+    state.stage = Stage::Target;
+    state.target = Span {
+        offset: state.scanned,
+        length: 0,
+    };
+    state.target_state = match state.method {
+        Some(Method::Connect) => TargetState::Server,
+        _ => TargetState::Start,
+    };
+    true
+}
+
+fn target(bytes: &[u8], state: &mut Progress, limits: &HeadLimits) -> Result<bool, ParseError> {
+    let start = state.target.offset as usize;
+    let outcome = target::advance(
+        &mut state.target_state,
+        bytes,
+        start,
+        state.scanned as usize,
+    );
+    let end = match &outcome {
+        Ok(end) => *end,
+        Err(error) => error.offset,
+    };
+    if end - start >= limits.max_header_size as usize {
+        return Err(error(Code::HeaderOverflow, end));
+    }
+    outcome?;
+    state.scanned = end as u32;
+    match bytes.get(end) {
+        Some(b' ') => {}
+        None => return Ok(false),
+        // The end of the line: a request of HTTP/0.9, which RFC 9112 no longer has.
+        Some(b'\r') => {
+            return match bytes.get(end + 1) {
+                None => Ok(false),
+                Some(b'\n') => Err(error(Code::InvalidVersion, end)),
+                Some(_) => Err(error(Code::ExpectedCrlfAfterUrl, end + 1)),
+            };
+        }
+        Some(_) => return Err(error(Code::InvalidVersion, end)),
+    }
+    state.stage = Stage::AfterTarget;
+    state.target.length = (end - start) as u32;
+    state.counted = state.target.length;
+    state.scanned = end as u32 + 1;
+    Ok(true)
+}
+
+/// Spaces, the version (RFC 9112, section 2.3) and the end of the line.
+fn after_target(bytes: &[u8], state: &mut Progress) -> Result<bool, ParseError> {
+    if !skip_spaces(bytes, state) {
+        return Ok(false);
+    }
+    let mut at = state.scanned as usize;
+    for expected in b"HTTP/" {
+        match bytes.get(at) {
+            None => return Ok(false),
+            Some(byte) if byte == expected => at += 1,
+            Some(_) => return Err(error(Code::ExpectedHttp, at)),
+        }
+    }
+    let rest = bytes.get(at..).unwrap_or_default();
+    let version = [
+        (
+            rest.first().is_none_or(u8::is_ascii_digit),
+            Code::InvalidMajorVersion,
+        ),
+        (
+            rest.get(1).is_none_or(|&byte| byte == b'.'),
+            Code::ExpectedDotInVersion,
+        ),
+        (
+            rest.get(2).is_none_or(u8::is_ascii_digit),
+            Code::InvalidMinorVersion,
+        ),
+        (
+            rest.len() < 3 || matches!(rest, [b'1', _, b'0' | b'1', ..]),
+            Code::InvalidVersion,
+        ),
+        (
+            rest.get(3).is_none_or(|&byte| byte == b'\r'),
+            Code::ExpectedCrlfAfterVersion,
+        ),
+        (
+            rest.get(4).is_none_or(|&byte| byte == b'\n'),
+            Code::ExpectedLfAfterVersion,
+        ),
+    ];
+    // Where llhttp says it found each of them.
+    for ((right, code), offset) in version.into_iter().zip([0, 1, 2, 3, 3, 4]) {
+        if !right {
+            return Err(error(code, at + offset));
+        }
+    }
+    let [_, _, minor, _, _, ..] = rest else {
+        return Ok(false);
+    };
+    state.minor_version = minor - b'0';
+    state.line = at as u32 + 5;
+    state.scanned = state.line;
+    state.stage = Stage::Fields;
+    Ok(true)
+}
+
+/// Moves `scanned` past spaces. False if nothing follows them yet.
+fn skip_spaces(bytes: &[u8], state: &mut Progress) -> bool {
+    let rest = bytes.get(state.scanned as usize..).unwrap_or_default();
+    let spaces = rest.iter().take_while(|&&byte| byte == b' ').count();
+    state.scanned += spaces as u32;
+    spaces < rest.len()
+}

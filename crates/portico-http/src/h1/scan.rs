@@ -1,0 +1,107 @@
+//! Finding the byte that ends a value or a target, 16 bytes at a time.
+//!
+//! `wide` compiles to SSE2 or NEON without `unsafe` on our side. A table lookup for each byte took three times as long.
+
+use wide::u8x16;
+
+const LANES: usize = 16;
+
+/// Index of the first byte at or after `from` that a field value can't contain (RFC 9110, section 5.5): CR, LF, and
+/// control characters other than the tab. The length of `bytes` if there is none.
+#[inline]
+pub(super) fn value_end(bytes: &[u8], from: usize) -> usize {
+    let mut from = from;
+    loop {
+        let index = find(bytes, from, |block| {
+            // Bytes below 0x20 and DEL; 0x80 and above are `obs-text` and allowed.
+            block.min(u8x16::splat(0x1f)).simd_eq(block) | block.simd_eq(u8x16::splat(0x7f))
+        });
+        if bytes.get(index) != Some(&b'\t') {
+            return index;
+        }
+        from = index + 1;
+    }
+}
+
+/// Index of the first byte at or after `from` outside of the visible ASCII characters. The length of `bytes` if there
+/// is none.
+#[inline]
+pub(super) fn visible_end(bytes: &[u8], from: usize) -> usize {
+    find(bytes, from, |block| {
+        block.min(u8x16::splat(0x20)).simd_eq(block) | block.max(u8x16::splat(0x7f)).simd_eq(block)
+    })
+}
+
+/// Index of the first colon at or after `from`, or the length of `bytes`.
+#[inline]
+pub(super) fn colon(bytes: &[u8], from: usize) -> usize {
+    find(bytes, from, |block| block.simd_eq(u8x16::splat(b':')))
+}
+
+/// Index of the first byte at or after `from` for which `matches` sets its lane.
+#[inline(always)]
+fn find(bytes: &[u8], from: usize, matches: impl Fn(u8x16) -> u8x16) -> usize {
+    let mut index = from;
+    while let Some(block) = bytes
+        .get(index..)
+        .and_then(|rest| rest.first_chunk::<LANES>())
+    {
+        let found = matches(u8x16::new(*block)).to_bitmask();
+        if found != 0 {
+            return index + found.trailing_zeros() as usize;
+        }
+        index += LANES;
+    }
+    find_in_tail(bytes, index, matches)
+}
+
+/// The last, incomplete block: read as the last 16 bytes of all, whose first ones are then ignored.
+#[inline(always)]
+fn find_in_tail(bytes: &[u8], from: usize, matches: impl Fn(u8x16) -> u8x16) -> usize {
+    let length = bytes.len();
+    if from >= length {
+        return length;
+    }
+    let (found, start) = if let Some(block) = bytes.last_chunk::<LANES>() {
+        (matches(u8x16::new(*block)).to_bitmask(), length - LANES)
+    } else {
+        let mut block = [0; LANES];
+        for (to, byte) in block.iter_mut().zip(bytes) {
+            *to = *byte;
+        }
+        // The padding may match: what it finds lies at or past the length.
+        (matches(u8x16::new(block)).to_bitmask(), 0)
+    };
+    let found = found >> (from - start);
+    if found == 0 {
+        length
+    } else {
+        length.min(from + found.trailing_zeros() as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{colon, value_end, visible_end};
+
+    #[test]
+    fn every_byte_is_told_apart_at_every_place() {
+        for length in 0..70 {
+            for at in 0..length {
+                for byte in 0..=255_u8 {
+                    let mut bytes = vec![b'a'; length];
+                    bytes[at] = byte;
+                    let ends_value = (byte < 0x20 && byte != b'\t') || byte == 0x7f;
+                    let ends_visible = byte <= 0x20 || byte >= 0x7f;
+                    for from in [0, at] {
+                        let expected = |ends: bool| if ends { at } else { length };
+                        assert_eq!(value_end(&bytes, from), expected(ends_value));
+                        assert_eq!(visible_end(&bytes, from), expected(ends_visible));
+                        assert_eq!(colon(&bytes, from), expected(byte == b':'));
+                    }
+                    assert_eq!(value_end(&bytes, at + 1), length);
+                }
+            }
+        }
+    }
+}
