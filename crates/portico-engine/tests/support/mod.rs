@@ -117,13 +117,18 @@ impl Server {
     /// Turns until nothing has happened for a moment.
     pub fn settle(&mut self) -> Vec<Event> {
         let mut all = Vec::new();
-        loop {
-            let found = self.turn(Duration::from_millis(30));
-            if found.is_empty() && !self.shard.has_pending_events() {
-                return all;
-            }
+        let mut quiet = 0;
+        // Accepting is a turn without events too.
+        while quiet < 2 {
+            let found = self.turn(Duration::from_millis(20));
+            quiet = if found.is_empty() && !self.shard.has_pending_events() {
+                quiet + 1
+            } else {
+                0
+            };
             all.extend(found);
         }
+        all
     }
 
     /// Turns until `enough` says so of all events so far.
