@@ -1,0 +1,52 @@
+/** Bodies of requests: from the engine's events to the request's stream. */
+
+import { getDefaultHighWaterMark } from 'node:stream';
+import type { Connection } from '../lane/connection';
+import type { Exchange } from './exchange';
+import { readRaw } from './headers';
+
+/** First word of the field table in `END`. */
+const TRAILERS_WORD = 5;
+
+/** Bytes of the body of request `sequence`. */
+export function receiveBody(connection: Connection, sequence: number, chunk: Buffer, last: boolean): void {
+  const exchange = connection.receiving;
+  if (exchange === null || exchange.sequence !== sequence) return;
+  if (chunk.byteLength > 0) deliver(exchange, chunk);
+  if (last) complete(exchange);
+}
+
+/** The end of the body, with trailers perhaps. */
+export function receiveEnd(connection: Connection, at: number): void {
+  const exchange = connection.receiving;
+  const { words, bytes } = connection.lane.slab;
+  if (exchange === null || exchange.sequence !== words[at + 3]) return;
+  const count = words[at + 4];
+  if (count > 0) {
+    const base = (TRAILERS_WORD + count * 4) << 2;
+    const start = at << 2;
+    const text = bytes.latin1Slice(start + base, start + words[at]);
+    exchange.rawTrailers = readRaw({ words, at: at + TRAILERS_WORD, count, text, base });
+  }
+  complete(exchange);
+}
+
+/** The request has arrived in full. */
+export function complete(exchange: Exchange): void {
+  exchange.complete = true;
+  if (exchange.connection.receiving === exchange) exchange.connection.receiving = null;
+  if (exchange.touched) exchange.request.push(null);
+}
+
+function deliver(exchange: Exchange, chunk: Buffer): void {
+  const { connection, request } = exchange;
+  if (exchange.touched) {
+    // Pauses the connection when the reader falls behind; `_read` resumes it.
+    if (!request._dumped && !request.push(chunk)) connection.pause();
+    return;
+  }
+  (exchange.body ??= []).push(chunk);
+  exchange.bodyBytes += chunk.byteLength;
+  const limit = connection.server.highWaterMark ?? getDefaultHighWaterMark(false);
+  if (exchange.bodyBytes >= limit) connection.pause();
+}

@@ -1,0 +1,65 @@
+/** Protocol errors: 'clientError', and Node's answers where nobody listens. */
+
+import { PARSE_ERRORS } from '../generated/tables';
+import type { Connection } from '../lane/connection';
+import { kConnection, type LaneSocket } from '../lane/socket';
+import { socketError } from './socket-events';
+import { requestTimeout } from './errors';
+import { STATUS_CODES } from 'node:http';
+
+interface ParseError extends Error {
+  code?: string;
+  reason?: string;
+  bytesParsed?: number;
+  rawPacket?: Buffer;
+}
+
+/** Event `CLIENT_ERROR`. */
+export function clientError(connection: Connection, at: number): void {
+  const { words, bytes } = connection.lane.slab;
+  const { code, reason } = PARSE_ERRORS[words[at + 3]] ?? { code: 'HPE_UNKNOWN', reason: 'Unknown' };
+  const error = new Error(`Parse Error: ${reason}`) as ParseError;
+  error.bytesParsed = words[at + 4];
+  error.code = code;
+  error.reason = reason;
+  const start = (at << 2) + words[at + 5];
+  error.rawPacket = Buffer.from(bytes.subarray(start, start + words[at + 6]));
+  answerBadRequest(connection, error);
+}
+
+/** No complete request in time. */
+export function requestTimedOut(connection: Connection): void {
+  answerBadRequest(connection, requestTimeout());
+}
+
+/** Tells 'clientError'; without a listener answers as Node does and closes. */
+export function answerBadRequest(connection: Connection, error: ParseError): void {
+  const socket = connection.laneSocket;
+  // Further errors are nobody's business.
+  socket.removeListener('error', socketError);
+  if (socket.listenerCount('error') === 0) socket.on('error', ignore);
+  if (connection.server.server.emit('clientError', error, socket)) return;
+  if (socket.writable && !isAnswering(socket)) socket.write(defaultAnswer(error.code));
+  socket.destroy(error);
+}
+
+function isAnswering(socket: LaneSocket): boolean {
+  const { current } = socket[kConnection];
+  return current !== null && current.headSent;
+}
+
+function ignore(): void { /* The program has been told by 'clientError', or does not want to know. */ }
+
+function defaultAnswer(code: string | undefined): string {
+  const status = statusOf(code);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`;
+}
+
+function statusOf(code: string | undefined): number {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW': return 431;
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW': return 413;
+    case 'ERR_HTTP_REQUEST_TIMEOUT': return 408;
+    default: return 400;
+  }
+}

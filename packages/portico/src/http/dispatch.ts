@@ -1,0 +1,98 @@
+/**
+ * From a `REQUEST` record to the server's events, with the decisions that Node makes on the way: upgrade, missing Host,
+ * too many requests on a connection, `Expect`.
+ */
+
+import diagnostics = require('node:diagnostics_channel');
+import * as layout from '../generated/layout';
+import { METHODS } from '../generated/tables';
+import type { Connection } from '../lane/connection';
+import { complete } from './body';
+import { Exchange } from './exchange';
+import { makeRequest, minorVersion, requestField, type Request } from './incoming-message';
+import { makeResponse, type Response } from './server-response';
+import { upgrade } from './upgrade';
+
+const requestStart = diagnostics.channel('http.server.request.start');
+
+const { REQUEST_FLAG_COMPLETE, REQUEST_FLAG_UPGRADE, REQUEST_FLAG_HAS_HOST } = layout;
+/** Flags that make a request anything but ordinary. */
+const SPECIAL = layout.REQUEST_FLAG_UPGRADE | layout.REQUEST_FLAG_EXPECT_CONTINUE | layout.REQUEST_FLAG_EXPECT_OTHER
+  | layout.REQUEST_FLAG_OVER_LIMIT | layout.REQUEST_FLAG_LAST_ALLOWED;
+
+/** Handles the `REQUEST` at word `at` of the lane's slab. */
+export function receiveRequest(connection: Connection, at: number): void {
+  const { slab, slab: { words } } = connection.lane;
+  const exchange = new Exchange(connection, slab, at, words[at + 3], words[at + 1] >>> 8, METHODS[words[at + 4] & 0xff]);
+  connection.resource.runInAsyncScope(handle, undefined, exchange);
+}
+
+function handle(exchange: Exchange): void {
+  const { connection, flags } = exchange;
+  if (connection.closed || connection.destroying) return;
+  const request = exchange.request = makeRequest(exchange);
+  if ((flags & REQUEST_FLAG_UPGRADE) !== 0 && upgrade(exchange, request)) return;
+  connection.enqueue(exchange);
+  if ((flags & REQUEST_FLAG_COMPLETE) === 0) connection.receiving = exchange;
+  const response = exchange.response = makeResponse(exchange);
+  const { server } = connection.server;
+  if (requestStart.hasSubscribers) {
+    requestStart.publish({ request, response, socket: connection.socket, server });
+  }
+  if (connection.server.optimizeEmptyRequests && hasNoBody(exchange)) request._dumpAndCloseReadable();
+  if ((flags & SPECIAL) !== 0 || (flags & REQUEST_FLAG_HAS_HOST) === 0) special(exchange, request, response);
+  else server.emit('request', request as never, response as never);
+  if ((flags & REQUEST_FLAG_COMPLETE) !== 0) complete(exchange);
+}
+
+/** Node's `optimizeEmptyRequests` asks for the fields, not for what they say. */
+function hasNoBody(exchange: Exchange): boolean {
+  return (exchange.flags & (layout.REQUEST_FLAG_CHUNKED)) === 0 && requestField(exchange, 'content-length') === undefined;
+}
+
+/** Requests that the server answers itself, or that have events of their own. Only HTTP/1.1 has them. */
+function special(exchange: Exchange, request: Request, response: Response): void {
+  const { flags, connection } = exchange;
+  const { server } = connection.server;
+  if (minorVersion(exchange) === 1) {
+    if ((flags & REQUEST_FLAG_HAS_HOST) === 0 && server.requireHostHeader === true) {
+      response.writeHead(400, ['Connection', 'close']);
+      response.end();
+      return;
+    }
+    if ((flags & (layout.REQUEST_FLAG_OVER_LIMIT | layout.REQUEST_FLAG_LAST_ALLOWED)) !== 0) {
+      response.maxRequestsOnConnectionReached = true;
+    }
+    if ((flags & layout.REQUEST_FLAG_OVER_LIMIT) !== 0) {
+      server.emit('dropRequest', request as never, connection.socket);
+      response.writeHead(503);
+      response.end();
+      return;
+    }
+    if (expectation(exchange, request, response)) return;
+  }
+  server.emit('request', request as never, response as never);
+}
+
+/** `Expect`: true if the request has been given to somebody. */
+function expectation(exchange: Exchange, request: Request, response: Response): boolean {
+  const { flags, connection: { server: { server } } } = exchange;
+  if ((flags & layout.REQUEST_FLAG_EXPECT_CONTINUE) !== 0) {
+    response._expect_continue = true;
+    if (server.listenerCount('checkContinue') > 0) {
+      server.emit('checkContinue', request as never, response as never);
+    } else {
+      response.writeContinue();
+      server.emit('request', request as never, response as never);
+    }
+    return true;
+  }
+  if ((flags & layout.REQUEST_FLAG_EXPECT_OTHER) === 0) return false;
+  if (server.listenerCount('checkExpectation') > 0) {
+    server.emit('checkExpectation', request as never, response as never);
+  } else {
+    response.writeHead(417);
+    response.end();
+  }
+  return true;
+}

@@ -1,0 +1,76 @@
+/** Errors with Node's codes, for the few places where no method of Node's own makes them. */
+
+type ErrorConstructorLike = new (message: string) => Error;
+
+/** An error as Node's own look: `name` stays the class's, `code` is set, the stack names both. */
+export function nodeError(code: string, message: string, Base: ErrorConstructorLike = Error): Error & { code: string } {
+  const error = new Base(message) as Error & { code: string };
+  Error.captureStackTrace?.(error, nodeError);
+  Object.defineProperty(error, 'name', { value: `${error.name} [${code}]`, configurable: true, writable: true });
+  // The stack is formatted at its first reading, with the name of that moment.
+  void error.stack;
+  delete (error as { name?: string }).name;
+  error.code = code;
+  Object.defineProperty(error, 'toString', {
+    value(this: Error): string { return `${this.name} [${code}]: ${this.message}`; },
+    configurable: true, writable: true, enumerable: false,
+  });
+  return error;
+}
+
+export function headersSent(action: string): Error {
+  return nodeError('ERR_HTTP_HEADERS_SENT', `Cannot ${action} headers after they are sent to the client`);
+}
+
+export function writeAfterEnd(): Error {
+  return nodeError('ERR_STREAM_WRITE_AFTER_END', 'write after end');
+}
+
+export function streamDestroyed(action: string): Error {
+  return nodeError('ERR_STREAM_DESTROYED', `Cannot call ${action} after a stream was destroyed`);
+}
+
+export function alreadyFinished(action: string): Error {
+  return nodeError('ERR_STREAM_ALREADY_FINISHED', `Cannot call ${action} after a stream was finished`);
+}
+
+export function bodyNotAllowed(): Error {
+  return nodeError('ERR_HTTP_BODY_NOT_ALLOWED', 'Adding content for this request method or response status is not allowed.');
+}
+
+export function contentLengthMismatch(actual: number, declared: number): Error {
+  return nodeError('ERR_HTTP_CONTENT_LENGTH_MISMATCH',
+    `Response body's content-length of ${actual} byte(s) does not match the content-length of ${declared} byte(s) set in header`);
+}
+
+export function invalidStatusCode(status: unknown): Error {
+  return nodeError('ERR_HTTP_INVALID_STATUS_CODE', `Invalid status code: ${String(status)}`, RangeError);
+}
+
+export function invalidCharacter(what: string, field?: string): Error {
+  const where = field === undefined ? '' : ` ["${field}"]`;
+  return nodeError('ERR_INVALID_CHAR', `Invalid character in ${what}${where}`, TypeError);
+}
+
+export function unknownEncoding(encoding: string): Error {
+  return nodeError('ERR_UNKNOWN_ENCODING', `Unknown encoding: ${encoding}`, TypeError);
+}
+
+export function trailerInvalid(): Error {
+  return nodeError('ERR_HTTP_TRAILER_INVALID', 'Trailers are invalid with this transfer encoding');
+}
+
+export function socketAssigned(): Error {
+  return nodeError('ERR_HTTP_SOCKET_ASSIGNED', 'ServerResponse has an already assigned socket');
+}
+
+export function requestTimeout(): Error {
+  return nodeError('ERR_HTTP_REQUEST_TIMEOUT', 'Request timeout');
+}
+
+/** What a request and a queued response are destroyed with when their connection goes. */
+export function connectionReset(): Error {
+  const error = new Error('aborted') as NodeJS.ErrnoException;
+  error.code = 'ECONNRESET';
+  return error;
+}

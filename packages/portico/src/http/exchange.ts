@@ -1,0 +1,102 @@
+/**
+ * One request and its response: what the lean `req` and `res` objects look at.
+ *
+ * The objects that programs get have one field that points here; everything else on them is either a prototype's
+ * default, made when first touched, or what the program put there.
+ */
+
+import type { Connection } from '../lane/connection';
+import type { Slab } from '../lane/slab';
+import type { Head } from '../lane/templates';
+import type { Chunk } from '../lane/writer';
+import type { Request } from './incoming-message';
+import type { Response } from './server-response';
+
+/** Key of a request's and a response's exchange; absent on objects that no server of ours made. */
+export const kExchange = Symbol('portico.exchange');
+
+export type Callback = (error?: Error | null) => void;
+
+/** Body bytes that wait to be handed over together. */
+export interface PendingWrite {
+  chunk: Chunk;
+  length: number;
+  encoding: BufferEncoding | undefined;
+  callback: Callback | undefined;
+}
+
+/** Who waits for a record to have been handed to the kernel. */
+export interface Acknowledgement {
+  bytes: number;
+  callbacks: Callback[] | null;
+  /** The response's last record. */
+  end: boolean;
+}
+
+export class Exchange {
+  readonly connection: Connection;
+  /** Where the request's head lies: slab, and index of the record's first word. */
+  readonly slab: Slab;
+  readonly at: number;
+  readonly sequence: number;
+  /** `REQUEST_FLAG_*`. */
+  readonly flags: number;
+  request!: Request;
+  response!: Response;
+
+  // The request.
+  method: string;
+  url: string | undefined = undefined;
+  /** The head as text, once more than one part of it was wanted. */
+  text: string | undefined = undefined;
+  headers: Record<string, string | string[] | undefined> | undefined = undefined;
+  rawTrailers: string[] | undefined = undefined;
+  /** The request has arrived in full. */
+  complete = false;
+  /** `_readableState` exists. */
+  touched = false;
+  /** Body that came before anybody touched the stream. */
+  body: Buffer[] | null = null;
+  bodyBytes = 0;
+  abortController: AbortController | undefined = undefined;
+
+  // The response.
+  head: Head | null = null;
+  /** `RESPONSE_FLAG_*` that the head decided. */
+  headFlags = 0;
+  contentLength = 0;
+  headSent = false;
+  /** `end` was called. */
+  ended = false;
+  /** The last record went with a request for acknowledgement. */
+  acknowledged = false;
+  /** 'finish' has been, or would have been. */
+  finished = false;
+  /** Turn of the lane in which the last record was written. */
+  endTurn = 0;
+  pending: PendingWrite[] | null = null;
+  pendingBytes = 0;
+  /** Body bytes counted for `strictContentLength`. */
+  writtenBytes = 0;
+  flushScheduled = false;
+  corked = 0;
+  /** Bytes handed over and not known to have reached the kernel. */
+  unsentBytes = 0;
+  needDrain = false;
+  acks: Acknowledgement[] | null = null;
+  endCallbacks: Callback[] | null = null;
+
+  constructor(connection: Connection, slab: Slab, at: number, sequence: number, flags: number, method: string) {
+    this.connection = connection;
+    this.slab = slab;
+    this.at = at;
+    this.sequence = sequence;
+    this.flags = flags;
+    this.method = method;
+  }
+
+  /** The response is the one whose turn it is. */
+  get isCurrent(): boolean {
+    return this.connection.current === this;
+  }
+}

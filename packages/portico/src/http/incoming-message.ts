@@ -1,0 +1,287 @@
+/**
+ * `http.IncomingMessage`, server side.
+ *
+ * A request that a server of ours hands out has one field, its exchange; what Node's constructor would set up is
+ * computed or made when first touched. Node's own prototype, `Readable` included, is below and works on it unchanged.
+ * An object that somebody else constructs runs Node's constructor and is Node's.
+ */
+
+import { REQUEST_FLAG_UPGRADE } from '../generated/layout';
+import { kExchange, type Exchange } from './exchange';
+import { readDistinct, readField, readHeaders, readRaw, type FieldTable, type Headers } from './headers';
+import { hasSignal, ReadableState, stockRequest, StockIncomingMessage } from './stock';
+
+/** A request, with what we use of Node's internals. */
+export interface Request {
+  [kExchange]?: Exchange;
+  _readableState: { readingMore: boolean; resumeScheduled: boolean; ended: boolean };
+  _consuming: boolean;
+  _dumped: boolean;
+  _events: unknown;
+  readonly readableEnded: boolean;
+  readonly readableLength: number;
+  complete: boolean;
+  aborted: boolean;
+  upgrade: boolean | null;
+  destroyed: boolean;
+  socket: { destroyed: boolean };
+  push(chunk: Buffer | null): boolean;
+  emit(event: string, ...args: unknown[]): boolean;
+  destroy(error?: Error): unknown;
+  _dump(): void;
+  _dumpAndCloseReadable(): void;
+  listenerCount(event: string): number;
+}
+
+/** First word of the field table in `REQUEST`. */
+const FIELDS_WORD = 11;
+
+/** The exported constructor. Called by programs and by subclasses. */
+export function IncomingMessage(this: Request, socket: unknown): void {
+  if (constructing !== null) this[kExchange] = constructing;
+  StockIncomingMessage.call(this, socket);
+}
+Object.setPrototypeOf(IncomingMessage, StockIncomingMessage as object);
+const prototype = IncomingMessage.prototype = Object.create(stockRequest as object, {
+  constructor: { value: IncomingMessage, writable: true, configurable: true },
+}) as object;
+// Responses that Node's client receives are instances as well.
+Object.defineProperty(IncomingMessage, Symbol.hasInstance, {
+  configurable: true,
+  value(this: { prototype: object }, value: unknown): boolean {
+    const wanted = this === (IncomingMessage as unknown) ? stockRequest as object : this.prototype;
+    return typeof value === 'object' && value !== null && Object.prototype.isPrototypeOf.call(wanted, value);
+  },
+});
+
+/** The exchange that a class of the program's is being constructed for. */
+let constructing: Exchange | null = null;
+
+/** What `new` of a lean request runs: no constructor of Node's. */
+function LeanRequest(this: Request, exchange: Exchange): void {
+  this[kExchange] = exchange;
+}
+LeanRequest.prototype = prototype;
+const LeanRequestClass = LeanRequest as unknown as new (exchange: Exchange) => Request;
+
+/** The request object of an exchange. */
+export function makeRequest(exchange: Exchange): Request {
+  const Class = exchange.connection.server.incomingMessage;
+  return Class === undefined ? new LeanRequestClass(exchange) : constructRequest(Class, exchange);
+}
+
+/** An object of a class that the program gave as the option `IncomingMessage`. */
+function constructRequest(Class: new (socket: unknown) => object, exchange: Exchange): Request {
+  constructing = exchange;
+  try {
+    return new Class(exchange.connection.socket) as Request;
+  } finally {
+    constructing = null;
+  }
+}
+
+/** The head's field table. The text is made once. */
+function table(exchange: Exchange): FieldTable {
+  const { slab: { words, bytes }, at } = exchange;
+  const count = words[at + 4] >>> 16;
+  // Payload begins after the table.
+  const base = (FIELDS_WORD + count * 4) << 2;
+  const start = at << 2;
+  exchange.text ??= bytes.latin1Slice(start + base, start + words[at]);
+  return { words, at: at + FIELDS_WORD, count, text: exchange.text, base };
+}
+
+/** Value of a request's field without making the header object. */
+export function requestField(exchange: Exchange, name: string): string | undefined {
+  return readField(table(exchange), name);
+}
+
+function readUrl(exchange: Exchange): string {
+  const { slab: { words, bytes }, at } = exchange;
+  const start = (at << 2) + words[at + 5];
+  return exchange.url = bytes.latin1Slice(start, start + words[at + 6]);
+}
+
+/** Makes the stream state, and puts in it what Node's parser would have put there by now. */
+function openStream(request: Request, exchange: Exchange): Request['_readableState'] {
+  const highWaterMark = exchange.connection.server.highWaterMark;
+  const state = new ReadableState(highWaterMark === undefined ? undefined : { highWaterMark }, request, false);
+  state.readingMore = true;
+  define(request, '_readableState', state);
+  exchange.touched = true;
+  const { body } = exchange;
+  exchange.body = null;
+  if (body !== null) for (const chunk of body) request.push(chunk);
+  if (exchange.complete) request.push(null);
+  if (exchange.finished || exchange.ended && !exchange.acknowledged) process.nextTick(dumpUnread, request);
+  return state;
+}
+
+/** What Node does with a body that nobody has begun to read when the response is finished. */
+export function dumpUnread(request: Request): void {
+  if (!request._consuming && !request._readableState.resumeScheduled) request._dump();
+}
+
+function define(target: object, name: string | symbol, value: unknown): void {
+  Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: true });
+}
+
+/** An accessor whose value is computed once and whose assignment makes a plain property. */
+function computed(name: string, compute: (exchange: Exchange, request: Request) => unknown): void {
+  Object.defineProperty(prototype, name, {
+    configurable: true,
+    enumerable: true,
+    get(this: Request): unknown {
+      const exchange = this[kExchange];
+      if (exchange === undefined) return undefined;
+      const value = compute(exchange, this);
+      define(this, name, value);
+      return value;
+    },
+    set(this: Request, value: unknown): void {
+      if (this[kExchange] === constructing && constructing !== null) return;
+      define(this, name, value);
+    },
+  });
+}
+
+/** An accessor over a field of the exchange. */
+function stored<Name extends 'url' | 'method' | 'headers' | 'complete'>(name: Name, read: (exchange: Exchange) => unknown): void {
+  Object.defineProperty(prototype, name, {
+    configurable: true,
+    enumerable: true,
+    get(this: Request): unknown {
+      const exchange = this[kExchange];
+      return exchange === undefined ? undefined : read(exchange);
+    },
+    set(this: Request, value: Exchange[Name]): void {
+      const exchange = this[kExchange];
+      if (exchange === undefined) define(this, name, value);
+      else if (constructing === null) exchange[name] = value;
+    },
+  });
+}
+
+stored('url', (exchange) => exchange.url ?? readUrl(exchange));
+stored('method', (exchange) => exchange.method);
+stored('complete', (exchange) => exchange.complete);
+stored('headers', (exchange) => exchange.headers ??= readHeaders(table(exchange), joins(exchange)) as Exchange['headers']);
+
+function joins(exchange: Exchange): boolean {
+  return exchange.connection.server.server.joinDuplicateHeaders === true;
+}
+
+computed('rawHeaders', (exchange) => readRaw(table(exchange)));
+computed('headersDistinct', (_, request) => readDistinct((request as unknown as { rawHeaders: string[] }).rawHeaders));
+computed('httpVersionMajor', () => 1);
+computed('httpVersionMinor', minorVersion);
+computed('httpVersion', (exchange) => `1.${minorVersion(exchange)}`);
+computed('joinDuplicateHeaders', (exchange) => exchange.connection.server.server.joinDuplicateHeaders);
+computed('socket', (exchange) => exchange.connection.socket);
+computed('client', (_, request) => request.socket);
+computed('_readableState', (exchange, request) => openStream(request, exchange));
+computed('upgrade', (exchange) => (exchange.flags & REQUEST_FLAG_UPGRADE) !== 0);
+// The class of the program's must not have its stream state taken away by the setter above.
+Object.defineProperty(prototype, '_readableState', {
+  ...Object.getOwnPropertyDescriptor(prototype, '_readableState'),
+  enumerable: false,
+  set(this: Request, value: unknown): void {
+    const exchange = this[kExchange];
+    if (exchange !== undefined) exchange.touched = true;
+    define(this, '_readableState', value);
+  },
+});
+
+/** Trailers exist once the request is complete; before that these are empty, and not kept. */
+function trailers(name: string, read: (raw: string[], exchange: Exchange) => unknown): void {
+  Object.defineProperty(prototype, name, {
+    configurable: true,
+    enumerable: true,
+    get(this: Request): unknown {
+      const exchange = this[kExchange];
+      if (exchange === undefined) return undefined;
+      const value = read(exchange.rawTrailers ?? [], exchange);
+      if (exchange.complete) define(this, name, value);
+      return value;
+    },
+    set(this: Request, value: unknown): void {
+      if (this[kExchange] === undefined || constructing === null) define(this, name, value);
+    },
+  });
+}
+
+trailers('rawTrailers', (raw) => raw);
+trailers('trailersDistinct', (raw) => readDistinct(raw));
+trailers('trailers', (raw, exchange) => joinTrailers(raw, joins(exchange)));
+
+function joinTrailers(raw: string[], join: boolean): Headers {
+  const trailerFields: Headers = {};
+  const add = stockRequest._addHeaderLine as (this: object, name: string, value: string, into: Headers) => void;
+  for (let at = 0; at < raw.length; at += 2) add.call({ joinDuplicateHeaders: join }, raw[at], raw[at + 1], trailerFields);
+  return trailerFields;
+}
+
+export function minorVersion(exchange: Exchange): number {
+  return exchange.slab.words[exchange.at + 4] >>> 8 & 0xff;
+}
+
+const defaults = {
+  aborted: false, statusCode: null, statusMessage: null, _consuming: false, _dumped: false,
+};
+for (const [name, value] of Object.entries(defaults)) {
+  Object.defineProperty(prototype, name, { value, writable: true, configurable: true, enumerable: true });
+}
+
+/** Reads on: the engine may have been told to pause. */
+function read(this: Request, size: number): void {
+  const exchange = this[kExchange];
+  if (exchange === undefined) {
+    (stockRequest._read as (this: unknown, size: number) => void).call(this, size);
+    return;
+  }
+  if (!this._consuming) {
+    this._readableState.readingMore = false;
+    this._consuming = true;
+  }
+  exchange.connection.resume();
+}
+
+/** Node's, short of touching the socket for a request that came in full and was read in full. */
+function destroyRequest(this: Request, error: Error | null, callback: (error?: Error | null) => void): void {
+  const exchange = this[kExchange];
+  if (exchange !== undefined && this.readableEnded && this.complete && !this.aborted) {
+    if (hasSignal && error == null) callback();
+    else process.nextTick(finishDestroy, this, error, callback);
+    return;
+  }
+  (stockRequest._destroy as (this: unknown, error: unknown, callback: unknown) => void).call(this, error, callback);
+  exchange?.abortController?.abort();
+}
+
+/** An error is for those who listen. */
+function finishDestroy(request: Request, error: Error | null, callback: (error?: Error | null) => void): void {
+  if (error == null || request.listenerCount('error') === 0) callback();
+  else callback(error);
+}
+
+Object.defineProperties(prototype, {
+  _read: { value: read, writable: true, configurable: true },
+  _destroy: { value: destroyRequest, writable: true, configurable: true },
+});
+
+if (hasSignal) {
+  const stockSignal = Object.getOwnPropertyDescriptor(stockRequest, 'signal') as PropertyDescriptor;
+  Object.defineProperty(prototype, 'signal', {
+    configurable: true,
+    get(this: Request): AbortSignal {
+      const exchange = this[kExchange];
+      if (exchange === undefined) return stockSignal.get?.call(this) as AbortSignal;
+      if (exchange.abortController === undefined) {
+        exchange.abortController = new AbortController();
+        const over = this.destroyed && (!this.readableEnded || !this.complete);
+        if (over || exchange.connection.closed && !exchange.finished) exchange.abortController.abort();
+      }
+      return exchange.abortController.signal;
+    },
+  });
+}

@@ -1,0 +1,5 @@
+/** The server side of `node:http` on the engine. */
+
+export { IncomingMessage } from './incoming-message';
+export { createServer, Server } from './server';
+export { ServerResponse } from './server-response';

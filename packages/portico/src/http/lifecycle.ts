@@ -1,0 +1,172 @@
+/** The end of responses, of connections, and of what was in flight on them. */
+
+import { getSystemErrorName } from 'node:util';
+import diagnostics = require('node:diagnostics_channel');
+import type { Connection } from '../lane/connection';
+import type { Acknowledgement, Exchange } from './exchange';
+import { connectionReset } from './errors';
+import { dumpUnread } from './incoming-message';
+
+const responseFinish = diagnostics.channel('http.server.response.finish');
+
+/** Whether somebody subscribed to the end of responses. */
+export function finishIsObserved(): boolean {
+  return responseFinish.hasSubscribers;
+}
+
+/** Event `FLUSHED`: so many records, oldest first, have been handed to the kernel. */
+export function flushed(connection: Connection, count: number, queuedBytes: number): void {
+  for (let left = count; left > 0; left--) {
+    const exchange = nextAwaiting(connection);
+    if (exchange !== null) acknowledge(exchange, (exchange.acks as Acknowledgement[]).shift() as Acknowledgement, queuedBytes);
+    else connection.rawAcks?.shift()?.(null);
+  }
+}
+
+/** Responses are sent in the order of their requests, and so are the acknowledgements. */
+function nextAwaiting(connection: Connection): Exchange | null {
+  const { current, queue } = connection;
+  if (current !== null && hasAcks(current)) return current;
+  return queue?.find(hasAcks) ?? null;
+}
+
+function hasAcks(exchange: Exchange): boolean {
+  return exchange.acks !== null && exchange.acks.length > 0;
+}
+
+function acknowledge(exchange: Exchange, ack: Acknowledgement, queuedBytes: number): void {
+  exchange.unsentBytes = Math.max(0, exchange.unsentBytes - ack.bytes);
+  ack.callbacks?.forEach((callback) => callback(null));
+  if (ack.end) {
+    finish(exchange);
+  } else if (exchange.needDrain && !exchange.ended && queuedBytes === 0 && exchange.unsentBytes + exchange.pendingBytes === 0) {
+    exchange.needDrain = false;
+    exchange.response.emit('drain');
+  }
+}
+
+/** The response has been sent: 'finish', and in the next tick 'close'. */
+export function finish(exchange: Exchange): void {
+  const { response } = exchange;
+  const callbacks = exchange.endCallbacks;
+  exchange.endCallbacks = null;
+  exchange.finished = true;
+  release(exchange);
+  callbacks?.forEach((callback) => callback(null));
+  response.emit('finish');
+}
+
+/** What the server does when a response is finished, before the program's own listeners. */
+function release(exchange: Exchange): void {
+  const { connection, request, response } = exchange;
+  if (responseFinish.hasSubscribers) {
+    const { server } = connection.server;
+    responseFinish.publish({ request, response, socket: connection.socket, server });
+  }
+  if (exchange.touched) dumpUnread(request);
+  else if (!exchange.complete && !connection.tunnel) request._dump();
+  leave(exchange);
+  process.nextTick(emitClose, response);
+}
+
+/** The exchange gives its place to the next in order. */
+export function leave(exchange: Exchange): void {
+  const next = exchange.connection.dequeue(exchange);
+  // As in Node, a queued response learns of its socket when its turn comes.
+  if (next !== null && next.response?._events !== undefined) next.response.emit('socket', exchange.connection.socket);
+}
+
+interface Closable {
+  _closed: boolean;
+  destroyed: boolean;
+  emit(event: 'close'): boolean;
+}
+
+export function emitClose(response: Closable): void {
+  if (response._closed) return;
+  response.destroyed = true;
+  response._closed = true;
+  response.emit('close');
+}
+
+/** The peer has ended its side while a request is in flight. */
+export function peerEnded(connection: Connection): void {
+  if (connection.tunnel) {
+    const socket = connection.laneSocket;
+    socket.push(null);
+    if (socket.readableLength === 0) socket.read(0);
+    return;
+  }
+  const { server: { server } } = connection;
+  if (server.httpAllowHalfOpen !== true) {
+    if (connection.hasSocket) connection.socket.end();
+    connection.shutdown(true);
+    return;
+  }
+  const last = connection.queue?.at(-1) ?? connection.current;
+  if (last === null) connection.shutdown(true);
+  else last.response._last = true;
+}
+
+/** Event `CLOSED`. */
+export function connectionLost(connection: Connection): void {
+  const { existingSocket } = connection;
+  failAcks(connection);
+  if (existingSocket === null) {
+    abandonExchanges(connection);
+  } else {
+    if (!existingSocket.destroyed) endSocket(connection);
+    connection.runCloseCallbacks();
+  }
+  if (connection.server.provider !== undefined && connection.secure === undefined) connection.server.provider.closedEarly(connection);
+  connection.resource.emitDestroy();
+  connection.server.connectionGone();
+}
+
+/** The engine let the connection go by itself: an orderly end, or the peer's reset. */
+function endSocket(connection: Connection): void {
+  const socket = connection.laneSocket;
+  if (connection.errno !== 0 && (connection.tunnel || socket.listenerCount('error') > 1)) {
+    socket.destroy(systemError(connection.errno));
+    return;
+  }
+  if (connection.tunnel && !socket.readableEnded) {
+    socket.push(null);
+    if (socket.readableLength > 0) {
+      // What has arrived is still to be read; the stream destroys itself after its end.
+      socket.once('end', () => socket.destroy());
+      return;
+    }
+  }
+  socket.destroy();
+}
+
+function systemError(errno: number): Error {
+  const name = getSystemErrorName(-Math.abs(errno));
+  return Object.assign(new Error(`read ${name}`), { errno: -Math.abs(errno), code: name, syscall: 'read' });
+}
+
+/** Writes whose bytes were lost with the connection. */
+function failAcks(connection: Connection): void {
+  const waiting = connection.rawAcks;
+  connection.rawAcks = null;
+  if (waiting === null || waiting.length === 0) return;
+  const error = Object.assign(new Error('write ECONNRESET'), { code: 'ECONNRESET', errno: -104, syscall: 'write' });
+  for (const callback of waiting) callback(connection.errno === 0 ? null : error);
+}
+
+/** Requests and responses that were in flight: 'aborted', 'error', 'close', in Node's order. */
+export function abandonExchanges(connection: Connection): void {
+  const { current, queue } = connection;
+  connection.current = null;
+  connection.queue = null;
+  connection.receiving = null;
+  if (current === null) return;
+  const waiting = queue ?? [];
+  for (const exchange of [current, ...waiting]) {
+    exchange.abortController?.abort();
+    exchange.request.destroy(connectionReset());
+  }
+  for (const exchange of waiting) exchange.response.destroy(connectionReset());
+  emitClose(current.response);
+}

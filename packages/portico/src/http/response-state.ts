@@ -1,0 +1,106 @@
+/** The state of a response, as programs and `stream.finished` ask for it; and its listeners. */
+
+import { EventEmitter } from 'node:events';
+import { getDefaultHighWaterMark } from 'node:stream';
+import { kExchange, type Exchange } from './exchange';
+import { finish } from './lifecycle';
+import type { Response } from './server-response';
+import { stockResponse } from './stock';
+
+type Getter = (this: Response, exchange: Exchange) => unknown;
+
+/** Defines an accessor; objects without an exchange get what Node's prototype has, or plain properties. */
+function accessor(prototype: object, name: string, get: Getter, set?: (this: Response, value: unknown) => void): void {
+  const stock = findDescriptor(stockResponse as object, name);
+  Object.defineProperty(prototype, name, {
+    configurable: true,
+    enumerable: stock?.enumerable ?? true,
+    get(this: Response): unknown {
+      const exchange = this[kExchange];
+      return exchange === undefined ? stock?.get?.call(this) : get.call(this, exchange);
+    },
+    set(this: Response, value: unknown): void {
+      if (this[kExchange] === undefined && stock?.set !== undefined) stock.set.call(this, value);
+      else if (this[kExchange] !== undefined && set !== undefined) set.call(this, value);
+      else if (stock === undefined || stock.get === undefined) plain(this, name, value);
+    },
+  });
+}
+
+function findDescriptor(from: object, name: string): PropertyDescriptor | undefined {
+  for (let object: object | null = from; object !== null; object = Object.getPrototypeOf(object) as object | null) {
+    const found = Object.getOwnPropertyDescriptor(object, name);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function plain(target: object, name: string, value: unknown): void {
+  Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: true });
+}
+
+/** A response whose end nobody was told of has been sent when a later turn begins. */
+function sentUnobserved(exchange: Exchange): boolean {
+  return exchange.ended && !exchange.acknowledged && exchange.connection.lane.turn !== exchange.endTurn;
+}
+
+function highWaterMark(exchange: Exchange): number {
+  return exchange.connection.server.highWaterMark ?? getDefaultHighWaterMark(false);
+}
+
+/** Bytes that the program has written and that are not known to have left. */
+function writableLength(exchange: Exchange): number {
+  return exchange.pendingBytes + exchange.unsentBytes;
+}
+
+/** Whether more may be written without waiting for 'drain'. */
+export function hasRoom(exchange: Exchange): boolean {
+  return writableLength(exchange) < highWaterMark(exchange);
+}
+
+/** Defines the accessors and the listener methods. */
+export function defineState(prototype: object): void {
+  accessor(prototype, 'socket', socketOf, function set(value) { plain(this, 'socket', value); });
+  accessor(prototype, 'connection', function connection() { return (this as unknown as { socket: unknown }).socket; },
+    function set(value) { (this as unknown as { socket: unknown }).socket = value; });
+  accessor(prototype, '_closed', sentUnobserved);
+  accessor(prototype, 'destroyed', sentUnobserved);
+  accessor(prototype, 'headersSent', (exchange) => exchange.head !== null);
+  accessor(prototype, 'writableFinished', (exchange) => exchange.finished || sentUnobserved(exchange));
+  accessor(prototype, 'writableLength', writableLength);
+  accessor(prototype, 'writableHighWaterMark', highWaterMark);
+  accessor(prototype, 'writableCorked', (exchange) => exchange.corked);
+  accessor(prototype, 'writableNeedDrain', function needsDrain(exchange) {
+    return !this.destroyed && !this.finished && exchange.needDrain;
+  });
+  for (const name of ['on', 'addListener', 'prependListener'] as const) {
+    Object.defineProperty(prototype, name, { value: listening(name), writable: true, configurable: true });
+  }
+  // Servers with another way to parse run on Node's own stack. Node's method would make the socket to find that out.
+  Object.defineProperty(prototype, '_isLenientHeaderValidation', {
+    value(this: Response): boolean {
+      const stock = (stockResponse as { _isLenientHeaderValidation?: () => boolean })._isLenientHeaderValidation;
+      return this[kExchange] === undefined && stock !== undefined && stock.call(this);
+    },
+    writable: true, configurable: true,
+  });
+}
+
+/** Only the response whose turn it is has a socket, until it is finished. */
+function socketOf(this: Response, exchange: Exchange): unknown {
+  return exchange.isCurrent ? exchange.connection.socket : null;
+}
+
+/** A listener that comes after an end that nobody was told of: 'finish' and 'close' are still to come, as in Node. */
+function listening(name: 'on' | 'addListener' | 'prependListener'): (event: string, listener: () => void) => unknown {
+  const stock = EventEmitter.prototype[name] as (this: unknown, event: string, listener: () => void) => unknown;
+  return { [name](this: Response, event: string, listener: () => void): unknown {
+    stock.call(this, event, listener);
+    const exchange = this[kExchange];
+    if (exchange !== undefined && exchange.ended && !exchange.acknowledged && !sentUnobserved(exchange)) {
+      exchange.acknowledged = true;
+      process.nextTick(finish, exchange);
+    }
+    return this;
+  } }[name];
+}

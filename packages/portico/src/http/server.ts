@@ -1,0 +1,145 @@
+/**
+ * `http.Server` on the engine.
+ *
+ * Node's own constructor runs, so that Node checks the options, and Node's own `listen` does everything up to the
+ * moment where the handle would begin to listen; `listen-handle.ts` takes over there.
+ */
+
+import { EventEmitter } from 'node:events';
+import { attachmentOf, type AttachedServer, type ServerObject, type SettingName } from '../lane/attached-server';
+import { interceptHandle } from '../lane/listen-handle';
+import { kConnection } from '../lane/socket';
+import { kOptimizeEmptyRequests, kUniqueHeaders, stockConnectionListener, stockServer, StockServer } from './stock';
+
+type Listener = (...args: unknown[]) => void;
+type Options = Record<string, unknown>;
+
+interface ServerConstructor {
+  new (options?: unknown, requestListener?: unknown): ServerObject;
+  prototype: object;
+}
+
+/** The constructor, callable without `new` as Node's is. */
+export function Server(this: ServerObject | undefined, options?: unknown, requestListener?: unknown): unknown {
+  if (!(this instanceof (Server as unknown as ServerConstructor))) {
+    return new (Server as unknown as ServerConstructor)(options, requestListener);
+  }
+  Reflect.apply(StockServer as unknown as Listener, this, [options, requestListener]);
+  replaceConnectionListener(this);
+  initializeServer(this, typeof options === 'object' && options !== null ? options as Options : {});
+  return this;
+}
+Object.setPrototypeOf(Server, StockServer);
+Server.prototype = Object.create(stockServer as object, {
+  constructor: { value: Server, writable: true, configurable: true },
+}) as object;
+defineServerMembers(Server.prototype as object);
+
+/** `http.createServer`. */
+export function createServer(options?: unknown, requestListener?: unknown): unknown {
+  return new (Server as unknown as ServerConstructor)(options, requestListener);
+}
+
+/**
+ * What a server of ours needs after Node's constructor.
+ *
+ * @param options as the program gave them
+ */
+export function initializeServer(server: object, options: object): void {
+  const attached = attachmentOf(server);
+  const { IncomingMessage, ServerResponse } = options as Options;
+  const internals = server as Record<symbol, unknown>;
+  if (IncomingMessage) attached.incomingMessage = IncomingMessage as AttachedServer['incomingMessage'];
+  if (ServerResponse) attached.serverResponse = ServerResponse as AttachedServer['serverResponse'];
+  attached.uniqueHeaders = (internals[kUniqueHeaders] ?? null) as Set<string> | null;
+  attached.optimizeEmptyRequests = internals[kOptimizeEmptyRequests] === true;
+  if (needsStockParser(attached)) useStock(attached);
+}
+
+/** Only llhttp can be told to accept what HTTP forbids. */
+function needsStockParser({ server, provider }: AttachedServer): boolean {
+  if (provider !== undefined) return false;
+  if (server.httpValidation !== undefined) return server.httpValidation !== 'strict';
+  return server.insecureHTTPParser ?? insecureByFlag();
+}
+
+function insecureByFlag(): boolean {
+  const flag = '--insecure-http-parser';
+  return process.execArgv.includes(flag) || (process.env['NODE_OPTIONS'] ?? '').split(' ').includes(flag);
+}
+
+let warned = false;
+
+function useStock(attached: AttachedServer): void {
+  attached.stock = true;
+  if (warned) return;
+  warned = true;
+  process.emitWarning('A server with lenient HTTP parsing is served by node:http itself: Portico parses strictly.', {
+    type: 'PorticoWarning', code: 'PORTICO_STOCK_SERVER',
+  });
+}
+
+/** Node's own listener serves duplexes that a program hands in by `emit`; the engine's connections have been served. */
+function replaceConnectionListener(server: ServerObject): void {
+  server.removeListener('connection', stockConnectionListener);
+  server.prependListener('connection', function connectionListener(this: ServerObject, socket: object) {
+    if (!(kConnection in socket)) stockConnectionListener.call(this, socket);
+  });
+}
+
+const SETTINGS: SettingName[] = ['headersTimeout', 'requestTimeout', 'keepAliveTimeout', 'keepAliveTimeoutBuffer', 'timeout',
+  'maxRequestsPerSocket', 'maxHeadersCount', 'maxConnections'];
+
+/** Makes a prototype that inherits from Node's one of a server on the engine. */
+export function defineServerMembers(prototype: object): void {
+  for (const name of SETTINGS) {
+    Object.defineProperty(prototype, name, {
+      configurable: true,
+      enumerable: true,
+      get(this: object): unknown { return attachmentOf(this).settings[name]; },
+      set(this: object, value: never): void { attachmentOf(this).set(name, value); },
+    });
+  }
+  Object.defineProperties(prototype, {
+    _handle: {
+      configurable: true,
+      get(this: object): unknown { return attachmentOf(this).handle; },
+      set(this: object, handle: object | null): void {
+        const attached = attachmentOf(this);
+        attached.handle = handle;
+        if (handle !== null && !attached.stock) interceptHandle(attached, handle);
+      },
+    },
+    _connections: {
+      configurable: true,
+      get(this: object): number {
+        const attached = attachmentOf(this);
+        return attached.extraConnections + attached.connectionCount;
+      },
+      set(this: object, value: number): void {
+        const attached = attachmentOf(this);
+        attached.extraConnections = value - attached.connectionCount;
+      },
+    },
+  });
+  for (const name of ['closeAllConnections', 'closeIdleConnections'] as const) {
+    method(prototype, name, function closeConnections(this: object) {
+      attachmentOf(this)[name]();
+      (stockServer[name] as Listener).call(this);
+    });
+  }
+  for (const name of ['on', 'addListener', 'prependListener'] as const) {
+    method(prototype, name, function listen(this: object, event: string, listener: Listener) {
+      (EventEmitter.prototype[name] as Listener).call(this, event, listener);
+      // From now on connections are announced when they are accepted.
+      if (event === 'connection') attachmentOf(this).scheduleUpdate();
+      return this;
+    });
+  }
+}
+
+function method(prototype: object, name: string, value: (this: object, ...args: never[]) => unknown): void {
+  Object.defineProperty(value, 'name', { value: name });
+  Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
+}
+

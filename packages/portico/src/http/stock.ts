@@ -1,0 +1,47 @@
+/**
+ * Node's own HTTP classes, captured before anything replaces them, and the few of their internals that objects of ours
+ * must share so that Node's methods work on them unchanged. Load this module before `register` swaps exports.
+ */
+
+import http = require('node:http');
+import net = require('node:net');
+import stream = require('node:stream');
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- prototypes with members that no type declares.
+type Internals = any;
+
+export const StockServer = http.Server;
+export const StockServerResponse = http.ServerResponse as Internals;
+export const StockIncomingMessage = http.IncomingMessage as Internals;
+export const StockOutgoingMessage = http.OutgoingMessage as Internals;
+export const stockServer = http.Server.prototype as Internals;
+export const stockResponse = http.ServerResponse.prototype as Internals;
+export const stockRequest = http.IncomingMessage.prototype as Internals;
+export const stockSocket = net.Socket.prototype as Internals;
+/** Constructor of the state behind `Readable`. */
+export const ReadableState = (stream.Readable as Internals).ReadableState as new (
+  options: { highWaterMark?: number } | undefined, stream: unknown, duplex: boolean) => Internals;
+
+/** Node's handler of 'connection': its own HTTP stack on any duplex. */
+export const stockConnectionListener = (http as Internals)._connectionListener as (this: unknown, socket: unknown) => void;
+
+/** Whether `IncomingMessage` has the accessor 'signal' (Node 26). */
+export const hasSignal = 'signal' in stockRequest;
+
+function symbolOf(object: object, description: string): symbol {
+  const found = Object.getOwnPropertySymbols(object).find((symbol) => symbol.description === description);
+  // A symbol of our own in its place keeps the code below working: nobody else will look at it.
+  return found ?? Symbol(description);
+}
+
+const sampleMessage = new (StockOutgoingMessage as new () => object)();
+const sampleServer = new http.Server();
+
+/** Key of the map of headers that `setHeader` fills. */
+export const kOutHeaders = symbolOf(sampleMessage, 'kOutHeaders');
+/** Key of the error that a response was destroyed with. */
+export const kErrored = symbolOf(sampleMessage, 'errored');
+/** Key of the set of names that `uniqueHeaders` lists, on servers and responses. */
+export const kUniqueHeaders = symbolOf(sampleServer, 'kUniqueHeaders');
+/** Key of the option `optimizeEmptyRequests`. */
+export const kOptimizeEmptyRequests = symbolOf(sampleServer, 'OptimizeEmptyRequestsOption');

@@ -1,0 +1,58 @@
+/** Socket addresses as they stand in records, and as `net` writes them. */
+
+/** Words of a record that hold both addresses: families, ports, remote, local, scope. */
+export const ADDRESS_WORDS = 11;
+
+export interface Addresses {
+  remoteAddress: string | undefined;
+  remotePort: number;
+  remoteFamily: string | undefined;
+  localAddress: string | undefined;
+  localPort: number;
+  localFamily: string | undefined;
+}
+
+/** Both addresses; `at` is the index of their first word. */
+export function readAddresses(words: Int32Array, at: number): Addresses {
+  const families = words[at];
+  const ports = words[at + 1];
+  const remote = families & 0xff;
+  const local = families >> 8 & 0xff;
+  return {
+    remoteAddress: formatAddress(words, at + 2, remote, words[at + 10]),
+    remotePort: ports & 0xffff,
+    remoteFamily: familyName(remote),
+    localAddress: formatAddress(words, at + 6, local, 0),
+    localPort: ports >>> 16,
+    localFamily: familyName(local),
+  };
+}
+
+function familyName(family: number): string | undefined {
+  if (family === 4) return 'IPv4';
+  return family === 6 ? 'IPv6' : undefined;
+}
+
+function formatAddress(words: Int32Array, at: number, family: number, scope: number): string | undefined {
+  const bytes = new Uint8Array(words.buffer, words.byteOffset + at * 4, 16);
+  if (family === 4) return `${bytes[0]}.${bytes[1]}.${bytes[2]}.${bytes[3]}`;
+  if (family !== 6) return undefined;
+  return formatIpv6(bytes) + (scope !== 0 ? `%${scope >>> 0}` : '');
+}
+
+/** RFC 5952: the longest run of zero groups is left out, the first of equals. */
+function formatIpv6(bytes: Uint8Array): string {
+  const groups = Array.from({ length: 8 }, (_, index) => bytes[index * 2] << 8 | bytes[index * 2 + 1]);
+  if (groups[5] === 0xffff && groups.slice(0, 5).every((group) => group === 0)) {
+    return `::ffff:${bytes[12]}.${bytes[13]}.${bytes[14]}.${bytes[15]}`;
+  }
+  let start = -1;
+  let length = 1;
+  for (let from = 0; from < 8; from++) {
+    let to = from;
+    while (to < 8 && groups[to] === 0) to++;
+    if (to - from > length) [start, length] = [from, to - from];
+  }
+  const text = (part: number[]): string => part.map((group) => group.toString(16)).join(':');
+  return start < 0 ? text(groups) : `${text(groups.slice(0, start))}::${text(groups.slice(start + length))}`;
+}

@@ -1,0 +1,220 @@
+/**
+ * What a server of Node's is to the lane: its listeners' settings, its number in the engine, its events.
+ *
+ * One for each `http.Server` or `https.Server` of ours, made when the server is constructed; attached to the engine
+ * while it listens.
+ */
+
+import type { Server } from 'node:http';
+import { tlsProvider, type TlsListenerOptions, type TlsProvider } from '../https/provider';
+import * as layout from '../generated/layout';
+import type { ListenerOptions } from '../native/binding';
+import { currentLane, type Lane } from './lane';
+
+/** Node's default for `maxHeadersCount`. */
+const MAX_HEADERS = 2000;
+
+/** Settings that programs change while the server listens. */
+export interface Settings {
+  headersTimeout: number;
+  requestTimeout: number;
+  keepAliveTimeout: number;
+  keepAliveTimeoutBuffer: number;
+  timeout: number;
+  maxRequestsPerSocket: number;
+  maxHeadersCount: number | null;
+  maxConnections: number | undefined;
+}
+
+export type SettingName = keyof Settings;
+
+/** The server with what Node keeps on it. */
+export interface ServerObject extends Server {
+  _handle: unknown;
+  _connections: number;
+  _emitCloseIfDrained(): void;
+  connectionsCheckingInterval?: number;
+  maxHeaderSize?: number;
+  noDelay?: boolean;
+  keepAlive?: boolean;
+  keepAliveInitialDelay?: number;
+  highWaterMark?: number;
+  requireHostHeader?: boolean;
+  joinDuplicateHeaders?: boolean;
+  rejectNonStandardBodyWrites?: boolean;
+  httpAllowHalfOpen?: boolean;
+  insecureHTTPParser?: boolean;
+  httpValidation?: string;
+  shouldUpgradeCallback?: (request: unknown) => boolean;
+  [tlsProvider]?: TlsProvider;
+}
+
+export class AttachedServer {
+  readonly server: ServerObject;
+  readonly settings: Settings = {
+    headersTimeout: 60_000, requestTimeout: 300_000, keepAliveTimeout: 5000, keepAliveTimeoutBuffer: 0, timeout: 0,
+    maxRequestsPerSocket: 0, maxHeadersCount: null, maxConnections: undefined,
+  };
+  /** Classes given as options; undefined: ours. */
+  incomingMessage: (new (socket: unknown) => object) | undefined = undefined;
+  serverResponse: (new (request: unknown, options: object) => object) | undefined = undefined;
+  /** `uniqueHeaders`, as Node has parsed it. */
+  uniqueHeaders: Set<string> | null = null;
+  optimizeEmptyRequests = false;
+  /** Node's own stack serves this server. */
+  stock = false;
+  /** `server._handle`. */
+  handle: object | null = null;
+  /** Connections that Node's own stack serves. */
+  extraConnections = 0;
+  lane: Lane | undefined;
+  /** Number in the engine, -1 if it has none. */
+  listener = -1;
+  /** Whether the listener is open; its connections may outlive it. */
+  listening = false;
+  referenced = true;
+  #updateScheduled = false;
+
+  constructor(server: ServerObject) {
+    this.server = server;
+  }
+
+  get provider(): TlsProvider | undefined {
+    return this.server[tlsProvider];
+  }
+
+  get highWaterMark(): number | undefined {
+    return this.server.highWaterMark;
+  }
+
+  /** Listens on a bound socket. Throws what `Engine.listen` throws. */
+  listen(fd: number, backlog: number): void {
+    this.#attach((lane, options) => lane.engine.listen(fd, backlog, options));
+  }
+
+  /** Waits for connections that come by `adopt`. */
+  createListener(): void {
+    this.#attach((lane, options) => lane.engine.createListener(options));
+  }
+
+  adopt(fd: number): void {
+    this.lane?.engine.adopt(this.listener, fd);
+  }
+
+  #attach(open: (lane: Lane, options: ListenerOptions) => number): void {
+    const lane = currentLane();
+    this.lane = lane;
+    this.listener = open(lane, this.options(lane));
+    this.listening = true;
+    lane.servers.set(this.listener, this);
+    if (!this.referenced) lane.engine.setRef(this.listener, false);
+    this.provider?.attached(lane.engine, this.listener, () => this.scheduleUpdate());
+  }
+
+  /** Stops accepting. */
+  close(): void {
+    if (!this.listening || this.lane === undefined) return;
+    this.listening = false;
+    this.lane.writer.submit();
+    this.lane.engine.closeListener(this.listener);
+    this.provider?.detached(this.listener);
+  }
+
+  setRef(referenced: boolean): void {
+    this.referenced = referenced;
+    if (this.listening) this.lane?.engine.setRef(this.listener, referenced);
+  }
+
+  /** Open connections, as the engine counts them. */
+  get connectionCount(): number {
+    return this.lane === undefined ? 0 : this.lane.engine.connectionCount(this.listener);
+  }
+
+  closeIdleConnections(): void {
+    if (this.lane === undefined) return;
+    this.lane.writer.plain(layout.COMMAND_CLOSE_IDLE, this.listener);
+    this.lane.writer.submit();
+  }
+
+  closeAllConnections(): void {
+    if (this.lane === undefined) return;
+    // Sockets that somebody holds are destroyed at once, as in Node; the engine does the rest.
+    for (const connection of this.lane.connections) {
+      if (connection?.server === this && connection.hasSocket) connection.destroy();
+    }
+    this.lane.writer.plain(layout.COMMAND_CLOSE_ALL, this.listener);
+    this.lane.writer.submit();
+  }
+
+  set<Name extends SettingName>(name: Name, value: Settings[Name]): void {
+    this.settings[name] = value;
+    this.scheduleUpdate();
+  }
+
+  /** Tells the engine of new settings, once for all that change in one tick. */
+  scheduleUpdate(): void {
+    if (!this.listening || this.#updateScheduled) return;
+    this.#updateScheduled = true;
+    queueMicrotask(() => {
+      this.#updateScheduled = false;
+      if (this.listening && this.lane !== undefined) this.lane.engine.updateListener(this.listener, this.options(this.lane));
+    });
+  }
+
+  options(lane: Lane): ListenerOptions {
+    const { server, settings } = this;
+    return {
+      notifyOpen: server.listenerCount('connection') > 1,
+      headersTimeout: duration(settings.headersTimeout),
+      requestTimeout: duration(settings.requestTimeout),
+      keepAliveTimeout: duration(settings.keepAliveTimeout),
+      keepAliveTimeoutBuffer: duration(settings.keepAliveTimeoutBuffer),
+      timeout: duration(settings.timeout),
+      connectionsCheckingInterval: duration(server.connectionsCheckingInterval ?? 30_000),
+      maxRequestsPerSocket: count(settings.maxRequestsPerSocket),
+      maxHeadersCount: typeof settings.maxHeadersCount === 'number' ? count(settings.maxHeadersCount) : MAX_HEADERS,
+      maxHeaderSize: server.maxHeaderSize || defaultMaxHeaderSize(),
+      maxConnections: typeof settings.maxConnections === 'number' ? count(settings.maxConnections) : -1,
+      noDelay: server.noDelay ?? true,
+      keepAlive: server.keepAlive ?? false,
+      // `net.Server` keeps seconds.
+      keepAliveInitialDelay: (server.keepAliveInitialDelay ?? 0) * 1000,
+      highWaterMark: server.highWaterMark ?? 64 * 1024,
+      ...this.#tlsOptions(lane),
+    };
+  }
+
+  #tlsOptions(lane: Lane): TlsListenerOptions {
+    return this.provider?.listenerOptions(lane.engine) ?? { tls: 0, askServerName: false, askAlpn: false, handshakeTimeout: 0 };
+  }
+
+  /** A connection has gone: the server may have been waiting for it. */
+  connectionGone(): void {
+    if (!this.listening) this.server._emitCloseIfDrained();
+  }
+}
+
+function duration(value: number): number {
+  return Number.isFinite(value) && value > 0 ? Math.min(Math.floor(value), 0x7fffffff) : 0;
+}
+
+function count(value: number): number {
+  return Number.isFinite(value) && value > 0 ? Math.floor(value) : 0;
+}
+
+function defaultMaxHeaderSize(): number {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports
+  return (require('node:http') as typeof import('node:http')).maxHeaderSize;
+}
+
+const attachments = new WeakMap<object, AttachedServer>();
+
+/** The lane's side of a server, made at the first call. */
+export function attachmentOf(server: object): AttachedServer {
+  let attached = attachments.get(server);
+  if (attached === undefined) {
+    attached = new AttachedServer(server as ServerObject);
+    attachments.set(server, attached);
+  }
+  return attached;
+}

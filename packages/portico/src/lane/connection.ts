@@ -1,0 +1,229 @@
+/**
+ * One connection, as the application's side sees it: its token, its requests in flight, and its socket once touched.
+ *
+ * States: HTTP (the engine parses), tunnel (taken over: bytes pass both ways), closed (the engine has let it go).
+ */
+
+import { AsyncResource } from 'node:async_hooks';
+import type { Socket } from 'node:net';
+import * as layout from '../generated/layout';
+import type { SecureInfo, TlsConnection } from '../https/provider';
+import type { Exchange } from '../http/exchange';
+import { abandonExchanges } from '../http/lifecycle';
+import { ADDRESS_WORDS, readAddresses, type Addresses } from './addresses';
+import type { AttachedServer } from './attached-server';
+import type { Lane } from './lane';
+import { createSocket, type LaneSocket } from './socket';
+
+/** Where the addresses in `OPEN` begin. */
+const ADDRESS_WORD = 4;
+
+/** Somebody who waits for a record of this connection to have been handed to the kernel. */
+export type Acknowledged = (error?: Error | null) => void;
+
+export class Connection implements TlsConnection {
+  readonly token: number;
+  readonly lane: Lane;
+  readonly server: AttachedServer;
+  readonly flags: number;
+  /** One asynchronous scope for all that happens on the connection, as the parser has in Node. */
+  readonly resource = new AsyncResource('HTTPINCOMINGMESSAGE', { requireManualDestroy: true });
+  /** The request whose answer goes out next; later ones wait in `queue`. */
+  current: Exchange | null = null;
+  queue: Exchange[] | null = null;
+  /** The request whose body is arriving. */
+  receiving: Exchange | null = null;
+  /** Bytes pass as they are: upgraded, or CONNECT. */
+  tunnel = false;
+  /** Gone: `CLOSED` was received. */
+  closed = false;
+  /** `DESTROY` was sent. */
+  destroying = false;
+  paused = false;
+  errno = 0;
+  bytesRead = 0;
+  bytesWritten = 0;
+  requests = 0;
+  secure: SecureInfo | undefined = undefined;
+  timeoutMs = 0;
+  /** The error `destroy` was called with before there was a socket. */
+  error: Error | undefined = undefined;
+  rawAcks: Acknowledged[] | null = null;
+  #socket: LaneSocket | null = null;
+  #closeCallbacks: (() => void)[] | null = null;
+  /** Address words of `OPEN`, copied: the slab must not live as long as the connection. */
+  readonly #address: Int32Array;
+
+  private constructor(lane: Lane, server: AttachedServer, token: number, flags: number, address: Int32Array) {
+    this.lane = lane;
+    this.server = server;
+    this.token = token;
+    this.flags = flags;
+    this.#address = address;
+  }
+
+  /** The connection that an `OPEN` record tells of. */
+  static opened(lane: Lane, server: AttachedServer, at: number): Connection {
+    const { words } = lane.slab;
+    const address = words.slice(at + ADDRESS_WORD, at + ADDRESS_WORD + ADDRESS_WORDS);
+    return new Connection(lane, server, words[at + 2], words[at + 1] >>> 8, address);
+  }
+
+  /** One that went before it was announced, for reports that name a socket. */
+  static gone(lane: Lane, server: AttachedServer, token: number): Connection {
+    const connection = new Connection(lane, server, token, 0, new Int32Array(ADDRESS_WORDS));
+    connection.closed = true;
+    return connection;
+  }
+
+  /** Made on first touch. */
+  get socket(): Socket {
+    return this.laneSocket as unknown as Socket;
+  }
+
+  get laneSocket(): LaneSocket {
+    return this.#socket ?? this.#makeSocket();
+  }
+
+  #makeSocket(): LaneSocket {
+    const { provider } = this.server;
+    const socket = this.resource.runInAsyncScope(() => (provider === undefined
+      ? createSocket(this)
+      : provider.createSocket(this) as unknown as LaneSocket));
+    // A socket asked for after the end is one that has ended; its 'close' has been, as far as programs can tell.
+    if (this.closed || this.destroying) socket.destroy(this.error);
+    return socket;
+  }
+
+  /** The socket's constructor tells of it before it is complete. */
+  adoptSocket(socket: LaneSocket): void {
+    this.#socket = socket;
+  }
+
+  get hasSocket(): boolean {
+    return this.#socket !== null;
+  }
+
+  /** The socket if it has been made. */
+  get existingSocket(): LaneSocket | null {
+    return this.#socket;
+  }
+
+  /** Both ends' addresses. */
+  get addresses(): Addresses {
+    return readAddresses(this.#address, 0);
+  }
+
+  /** Puts a new request in its place. */
+  enqueue(exchange: Exchange): void {
+    this.requests++;
+    if (this.current === null) this.current = exchange;
+    else (this.queue ??= []).push(exchange);
+  }
+
+  /** A request is over; the next one in order becomes the current. Returns that one, if it changed. */
+  dequeue(exchange: Exchange): Exchange | null {
+    if (this.current === exchange) {
+      const { queue } = this;
+      this.current = queue !== null && queue.length > 0 ? queue.shift() as Exchange : null;
+      return this.current;
+    }
+    const index = this.queue?.indexOf(exchange) ?? -1;
+    if (index >= 0) this.queue?.splice(index, 1);
+    return null;
+  }
+
+  /** Gives a request its place back that was detached. */
+  reassign(exchange: Exchange): void {
+    if (this.current !== null && this.current !== exchange) (this.queue ??= []).unshift(this.current);
+    this.current = exchange;
+  }
+
+  /** Stops the engine from reading. */
+  pause(): void {
+    if (this.paused || this.closed) return;
+    this.paused = true;
+    this.lane.writer.plain(layout.COMMAND_PAUSE, this.token);
+  }
+
+  resume(): void {
+    if (!this.paused || this.closed) return;
+    this.paused = false;
+    this.lane.writer.plain(layout.COMMAND_RESUME, this.token);
+  }
+
+  /** Bytes as they are. `acknowledged` is called when the kernel has them. */
+  write(chunk: string | Uint8Array, length: number, encoding: BufferEncoding | undefined, acknowledged: Acknowledged): void {
+    (this.rawAcks ??= []).push(acknowledged);
+    this.lane.writer.raw(this.token, layout.RESPONSE_FLAG_ACK, chunk, length, encoding);
+  }
+
+  /** Ends our side after what is queued; with `close`, the connection too. */
+  shutdown(close: boolean): void {
+    if (this.closed) return;
+    this.lane.writer.plain(layout.COMMAND_SHUTDOWN | (close ? layout.SHUTDOWN_CLOSE << 8 : 0), this.token);
+  }
+
+  /** Calls back when the engine has let the connection go. */
+  whenClosed(done: () => void): void {
+    if (this.closed) process.nextTick(done);
+    else (this.#closeCallbacks ??= []).push(done);
+  }
+
+  /** The socket's 'close': what was in flight ends here, before listeners of the program's hear of it. */
+  finishClose(): void {
+    abandonExchanges(this);
+  }
+
+  /** `CLOSED` has come: those who waited for it are told. */
+  runCloseCallbacks(): void {
+    const callbacks = this.#closeCallbacks;
+    this.#closeCallbacks = null;
+    callbacks?.forEach((done) => done());
+  }
+
+  /** Closes now. What was written before has had its chance to leave, as it has in Node, which writes at once. */
+  abort(reset = false): void {
+    if (this.closed || this.destroying) return;
+    this.destroying = true;
+    this.lane.writer.submit();
+    this.lane.writer.plain(layout.COMMAND_DESTROY | (reset ? layout.DESTROY_RESET << 8 : 0), this.token);
+  }
+
+  /** Closes the connection; a socket that somebody holds learns of it at once. */
+  destroy(error?: Error): void {
+    if (this.#socket !== null) {
+      this.#socket.destroy(error);
+    } else {
+      this.error ??= error;
+      this.abort();
+    }
+  }
+
+  setTimeout(milliseconds: number): void {
+    this.timeoutMs = milliseconds;
+    if (!this.closed) this.lane.writer.plain(layout.COMMAND_SET_TIMEOUT, this.token, 0, milliseconds);
+  }
+
+  /** TCP options: 0 off, 1 on, 2 leave as it is. */
+  setOptions(noDelay: number, keepAlive: number, delaySeconds: number): void {
+    if (!this.closed) this.lane.writer.plain(layout.COMMAND_SET_SOCKET, this.token, 0, noDelay, keepAlive, delaySeconds);
+  }
+
+  takeOver(): void {
+    this.tunnel = true;
+    this.lane.writer.plain(layout.COMMAND_TAKE_OVER, this.token);
+  }
+
+  proceed(): void {
+    this.lane.writer.plain(layout.COMMAND_PROCEED, this.token);
+  }
+
+  answerServerName(context: number): void {
+    if (!this.closed) this.lane.writer.plain(layout.COMMAND_SERVER_NAME, this.token, 0, context);
+  }
+
+  answerAlpn(protocol: string | undefined | null): void {
+    if (!this.closed) this.lane.writer.alpn(this.token, protocol);
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * The lane: what stands between one environment (the main thread, or a worker) and its engine.
+ *
+ * Made at the first listen. Holds the slab that events arrive in, the writer of commands, and the connections by slot.
+ */
+
+import { SLOT_MASK } from '../generated/layout';
+import type { Engine } from '../native/binding';
+import { loadBinding } from '../native/load';
+import type { AttachedServer } from './attached-server';
+import type { Connection } from './connection';
+import { dispatchEvents } from './events';
+import { makeSlab, type Slab } from './slab';
+import { Templates } from './templates';
+import { CommandWriter } from './writer';
+
+/** Words shared with the add-on; see `EngineOptions.state`. */
+const STATE_WORDS = 8;
+
+export class Lane {
+  readonly state = new Int32Array(STATE_WORDS);
+  readonly writer = new CommandWriter(this.state);
+  readonly templates = new Templates(this.writer);
+  readonly engine: Engine;
+  /** By listener number. */
+  readonly servers = new Map<number, AttachedServer>();
+  /** By slot of their token. */
+  readonly connections: (Connection | undefined)[] = [];
+  /** Counts batches of events. What was ended in an earlier one has been sent. */
+  turn = 0;
+  slab: Slab;
+
+  constructor(threads: number) {
+    this.slab = makeSlab(0);
+    this.engine = loadBinding().createEngine({
+      threads,
+      state: this.state,
+      commands: this.writer.bytes,
+      onEvents: (start, end) => dispatchEvents(this, start, end),
+      onSlabNeeded: (bytes) => this.#renewSlab(bytes),
+    });
+    this.writer.connect(this.engine);
+    this.engine.setSlab(this.slab.bytes);
+    // What handlers of 'exit' and the last tick answered still goes out.
+    process.on('exit', () => this.writer.submit());
+  }
+
+  /** The connection a token names, if it lives. */
+  connection(token: number): Connection | undefined {
+    const connection = this.connections[token & SLOT_MASK];
+    return connection !== undefined && connection.token === token ? connection : undefined;
+  }
+
+  #renewSlab(bytes: number): void {
+    this.slab = makeSlab(bytes);
+    this.engine.setSlab(this.slab.bytes);
+  }
+}
+
+let lane: Lane | undefined;
+
+/** This environment's lane; made when first asked for. Throws what the add-on's loading throws. */
+export function currentLane(): Lane {
+  return lane ??= new Lane(threadCount());
+}
+
+/** The lane if there is one. */
+export function existingLane(): Lane | undefined {
+  return lane;
+}
+
+/** `PORTICO_THREADS`: 0 (the default) drives the engine from the event loop. */
+function threadCount(): number {
+  const value = Number(process.env['PORTICO_THREADS'] ?? 0);
+  return Number.isInteger(value) && value > 0 && value <= 64 ? value : 0;
+}

@@ -1,0 +1,28 @@
+/** Memory that the engine receives into and that requests keep a reference to. */
+
+/** Size of a slab. */
+const SLAB_BYTES = 64 * 1024;
+
+/** One slab, as bytes and as words. */
+export interface Slab {
+  readonly bytes: Buffer;
+  readonly words: Int32Array;
+}
+
+/** Makes a slab of at least so many bytes. Made in JavaScript: by Node-API it costs ten times as much. */
+export function makeSlab(bytes: number): Slab {
+  const buffer = Buffer.allocUnsafeSlow(Math.max(SLAB_BYTES, (bytes + 7) & ~7));
+  return { bytes: buffer, words: new Int32Array(buffer.buffer, buffer.byteOffset, buffer.byteLength >> 2) };
+}
+
+/**
+ * Below this size a chunk is copied out of its slab. A program may hold a chunk for as long as it likes, and with it
+ * the slab; a view of 4 KB keeps at most 16 times its size alive, and the copy of less costs about as much as the view.
+ */
+const COPY_BELOW = 4096;
+
+/** Bytes of a record's payload as a Buffer that the program may keep. */
+export function takeBytes(slab: Slab, start: number, length: number): Buffer {
+  const view = slab.bytes.subarray(start, start + length);
+  return length < COPY_BELOW ? Buffer.from(view) : view;
+}

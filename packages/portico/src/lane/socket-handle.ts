@@ -1,0 +1,116 @@
+/**
+ * What stands where `net.Socket` expects libuv's handle: the members that Node's JavaScript calls on it.
+ * Bytes don't pass here; the socket's own methods see to them.
+ */
+
+import type { Connection } from './connection';
+
+interface Address { address?: string; port?: number; family?: string | undefined }
+
+export class SocketHandle {
+  readonly #connection: Connection;
+  /** Set by `net.Socket`; never called. */
+  onread: unknown = undefined;
+  reading = false;
+  /** Bytes not yet handed to the kernel: unknown here, and only used for timers that we don't have. */
+  readonly writeQueueSize = 0;
+  readonly isStreamBase = false;
+  readonly fd = -1;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  get bytesRead(): number {
+    return this.#connection.bytesRead;
+  }
+
+  get bytesWritten(): number {
+    return this.#connection.bytesWritten;
+  }
+
+  getAsyncId(): number {
+    return this.#connection.resource.asyncId();
+  }
+
+  getProviderType(): number {
+    return 0;
+  }
+
+  getpeername(out: Address): number {
+    const { remoteFamily, remoteAddress, remotePort } = this.#connection.addresses;
+    return fill(out, remoteFamily, remoteAddress, remotePort);
+  }
+
+  getsockname(out: Address): number {
+    const { localFamily, localAddress, localPort } = this.#connection.addresses;
+    return fill(out, localFamily, localAddress, localPort);
+  }
+
+  readStart(): number {
+    return 0;
+  }
+
+  readStop(): number {
+    return 0;
+  }
+
+  /** `_final` of the socket doesn't come here. 1: done already. */
+  shutdown(): number {
+    return 1;
+  }
+
+  ref(): void {
+    const { lane, token, closed } = this.#connection;
+    if (!closed) lane.engine.setConnectionRef(token, true);
+  }
+
+  unref(): void {
+    const { lane, token, closed } = this.#connection;
+    if (!closed) lane.engine.setConnectionRef(token, false);
+  }
+
+  hasRef(): boolean {
+    return !this.#connection.closed;
+  }
+
+  setNoDelay(): number {
+    return 0;
+  }
+
+  setKeepAlive(): number {
+    return 0;
+  }
+
+  setBlocking(): number {
+    return 0;
+  }
+
+  getTypeOfService(): number {
+    return 0;
+  }
+
+  setTypeOfService(): number {
+    return 0;
+  }
+
+  reset(done: () => void): number {
+    this.#connection.abort(true);
+    this.#connection.whenClosed(done);
+    return 0;
+  }
+
+  /** `done` emits 'close': when the engine has let the connection go. */
+  close(done?: () => void): void {
+    this.#connection.abort();
+    if (done !== undefined) this.#connection.whenClosed(done);
+  }
+}
+
+function fill(out: Address, family: string | undefined, address: string | undefined, port: number): number {
+  if (address === undefined) return 0;
+  out.address = address;
+  out.port = port;
+  out.family = family;
+  return 0;
+}

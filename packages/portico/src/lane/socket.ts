@@ -1,0 +1,185 @@
+/**
+ * `req.socket`: a real `net.Socket` (or `tls.TLSSocket`) whose transport is the engine.
+ *
+ * Node's own constructor, stream machinery, `destroy` and getters run on it; below them a handle of ours and the few
+ * methods that move bytes. Made on first touch, since most requests never ask for it.
+ *
+ * While the engine parses HTTP, the readable side is silent and writes go straight out, as in Node. In a tunnel it is
+ * an ordinary byte stream with back-pressure in both directions.
+ */
+
+import net = require('node:net');
+import type { Server, Socket } from 'node:net';
+import { onSocketTimeout, socketError } from '../http/socket-events';
+import type { Connection } from './connection';
+import { SocketHandle } from './socket-handle';
+
+/** Key of a socket's connection. */
+export const kConnection = Symbol('portico.connection');
+
+/** What the lane uses of its sockets beyond the documented. */
+export interface LaneSocket extends Socket {
+  [kConnection]: Connection;
+  server: Server | null;
+  parser: unknown;
+  _httpMessage: unknown;
+  _paused: boolean;
+  _handle: SocketHandle | null;
+  _hadError: boolean;
+  allowHalfOpen: boolean;
+  timeout?: number;
+  encrypted?: boolean;
+}
+
+type WriteCallback = (error?: Error | null) => void;
+
+/** Members that make a prototype below `net.Socket.prototype` one of a connection's socket. */
+const members = {
+  /** The engine reads by itself; a reader who has room again lets it go on. */
+  _read(this: LaneSocket): void {
+    const connection = this[kConnection];
+    if (connection.tunnel) connection.resume();
+  },
+
+  _writeGeneric(this: LaneSocket, many: boolean, data: unknown, encoding: string, callback: WriteCallback): void {
+    const connection = this[kConnection];
+    if (connection.closed || connection.destroying) {
+      callback(Object.assign(new Error('write EPIPE'), { code: 'EPIPE', errno: -32, syscall: 'write' }));
+    } else if (many) {
+      writeMany(connection, data as { chunk: string | Uint8Array; encoding: BufferEncoding }[], callback);
+    } else {
+      writeOne(connection, data as string | Uint8Array, encoding as BufferEncoding, callback);
+    }
+  },
+
+  /** Half-close after all that was written has been sent. */
+  _final(this: LaneSocket, callback: WriteCallback): void {
+    const connection = this[kConnection];
+    if (connection.closed || connection.destroying) {
+      callback();
+      return;
+    }
+    connection.write('', 0, 'latin1', callback);
+    connection.shutdown(false);
+  },
+
+  /** No timer here: activity is known to the engine. */
+  setTimeout(this: LaneSocket, milliseconds: number, callback?: () => void): LaneSocket {
+    if (this.destroyed) return this;
+    this.timeout = milliseconds;
+    const duration = timerDuration(milliseconds, callback);
+    if (callback !== undefined) {
+      if (duration === 0) this.removeListener('timeout', callback);
+      else this.once('timeout', callback);
+    }
+    this[kConnection].setTimeout(duration);
+    return this;
+  },
+
+  _unrefTimer(): void { /* The engine's own timer counts activity. */ },
+
+  setNoDelay(this: LaneSocket, enable?: boolean): LaneSocket {
+    this[kConnection].setOptions(enable === undefined || enable ? 1 : 0, 2, 0);
+    return this;
+  },
+
+  setKeepAlive(this: LaneSocket, enable?: boolean, initialDelay = 0): LaneSocket {
+    this[kConnection].setOptions(2, enable ? 1 : 0, Math.floor(initialDelay / 1000));
+    return this;
+  },
+
+  resetAndDestroy(this: LaneSocket): LaneSocket {
+    const connection = this[kConnection];
+    if (!this.destroyed) connection.abort(true);
+    this.destroy();
+    return this;
+  },
+};
+
+/** The response whose turn it is, under the name that programs know from Node. */
+const httpMessage: PropertyDescriptor = {
+  configurable: true,
+  get(this: LaneSocket): unknown { return this[kConnection]?.current?.response ?? null; },
+  set(this: LaneSocket, value: unknown): void {
+    Object.defineProperty(this, '_httpMessage', { value, writable: true, configurable: true, enumerable: true });
+  },
+};
+
+/** Gives a prototype (one that inherits from `net.Socket.prototype`) the members of a connection's socket. */
+export function defineSocketMembers(prototype: object): void {
+  for (const [name, value] of Object.entries(members)) {
+    Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
+  }
+  Object.defineProperty(prototype, '_httpMessage', httpMessage);
+}
+
+/**
+ * The socket of a connection, for `new` or `Reflect.construct` with a prototype that `defineSocketMembers` has seen.
+ * Runs Node's own constructor. Once for each connection.
+ */
+export function ConnectionSocket(this: LaneSocket, connection: Connection): void {
+  const { server } = connection.server;
+  this[kConnection] = connection;
+  connection.adoptSocket(this);
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a constructor called as a function, as subclasses in Node do.
+  (net.Socket as any).call(this, {
+    handle: new SocketHandle(connection), allowHalfOpen: true, manualStart: true, ...highWaterMarks(connection.server.highWaterMark),
+  });
+  this.server = server;
+  this._paused = false;
+  this.parser = { socket: this, incoming: null };
+  this.on('timeout', onSocketTimeout);
+  this.on('error', socketError);
+  this.on('close', onClose);
+  if (connection.timeoutMs > 0) this.timeout = connection.timeoutMs;
+}
+ConnectionSocket.prototype = plainPrototype();
+
+/** Prototype of plain sockets; `constructor` stays `net.Socket`. */
+function plainPrototype(): object {
+  const prototype = Object.create(net.Socket.prototype) as object;
+  defineSocketMembers(prototype);
+  return prototype;
+}
+
+/** Makes a plain socket. */
+export function createSocket(connection: Connection): LaneSocket {
+  return new (ConnectionSocket as unknown as new (connection: Connection) => LaneSocket)(connection);
+}
+
+/** A socket that goes nowhere, to have Node check arguments and word its errors. */
+let probe: Socket | undefined;
+const MAX_TIMER_MS = 0x7fffffff;
+
+function timerDuration(milliseconds: number, callback: (() => void) | undefined): number {
+  probe ??= new net.Socket();
+  probe.setTimeout(milliseconds, callback);
+  probe.setTimeout(0, callback);
+  return Math.min(milliseconds, MAX_TIMER_MS);
+}
+
+function highWaterMarks(bytes: number | undefined): object {
+  return bytes === undefined ? {} : { highWaterMark: bytes };
+}
+
+function onClose(this: LaneSocket): void {
+  this.parser = null;
+  this[kConnection].finishClose();
+}
+
+function writeOne(connection: Connection, data: string | Uint8Array, encoding: BufferEncoding, callback: WriteCallback): void {
+  if (typeof data === 'string') connection.write(data, Buffer.byteLength(data, encoding), encoding, callback);
+  else connection.write(data, data.byteLength, undefined, callback);
+}
+
+function writeMany(connection: Connection, chunks: { chunk: string | Uint8Array; encoding: BufferEncoding }[] & { allBuffers?: boolean },
+  callback: WriteCallback): void {
+  const last = chunks.length - 1;
+  chunks.forEach((entry, index) => {
+    // With `allBuffers` the stream hands over bare chunks.
+    const chunk = chunks.allBuffers ? entry as unknown as Uint8Array : entry.chunk;
+    writeOne(connection, chunk, entry.encoding, index === last ? callback : ignore);
+  });
+}
+
+function ignore(): void { /* Only the last of several tells. */ }

@@ -1,0 +1,204 @@
+/**
+ * Writes command records into the buffer that the add-on takes them from.
+ *
+ * `state[0]` counts the bytes not yet submitted: the add-on takes them after each batch of events and before the event
+ * loop sleeps. When the buffer is full, or somebody needs the bytes to be out now, `submit` hands them over at once.
+ */
+
+import * as layout from '../generated/layout';
+import type { Engine } from '../native/binding';
+
+/** Size of the command buffer. */
+const CAPACITY = 256 * 1024;
+/** Bodies of this size and more go by reference, not through the buffer. */
+export const EXTERNAL_BYTES = 16 * 1024;
+/** Below this a loop over the characters beats a call into the runtime. */
+const SHORT_STRING = 32;
+const RESPOND_BYTES = 44;
+const DATA_BYTES = 20;
+
+/** What travels as a body: text with its encoding, or bytes. */
+export type Chunk = string | Uint8Array;
+
+export class CommandWriter {
+  readonly bytes = Buffer.allocUnsafeSlow(CAPACITY);
+  readonly state: Int32Array;
+  readonly #words = new Int32Array(this.bytes.buffer, this.bytes.byteOffset, CAPACITY >> 2);
+  #engine: Engine | undefined;
+
+  constructor(state: Int32Array) {
+    this.state = state;
+  }
+
+  /** Where submissions go. Called once, when the engine exists. */
+  connect(engine: Engine): void {
+    this.#engine = engine;
+  }
+
+  /** Hands over what has been written; the engine applies and sends it before this returns. */
+  submit(external?: Uint8Array): void {
+    const length = this.state[0];
+    this.state[0] = 0;
+    if (length > 0) this.#engine?.submit(length, external);
+  }
+
+  /** A response head, with the whole body, its first bytes, or none (`length` 0). */
+  respond(token: number, sequence: number, flags: number, status: number, template: number, reason: string, lines: string,
+    chunk: Chunk | undefined, length: number, encoding: BufferEncoding | undefined, contentLength: number): void {
+    const external = length >= EXTERNAL_BYTES;
+    const inline = external ? 0 : length;
+    // Twice the head: a head that shares its write with a text body is encoded with it, as in Node.
+    const at = this.#reserve(RESPOND_BYTES + (reason.length + lines.length) * 2 + inline + 8);
+    const words = this.#words;
+    const word = at >> 2;
+    let end = at + RESPOND_BYTES;
+    let reasonBytes = 0;
+    let lineBytes = 0;
+    if (template === 0) {
+      const utf8 = typeof chunk === 'string' && (encoding === undefined || encoding === 'utf8');
+      reasonBytes = this.#text(reason, end, utf8);
+      lineBytes = this.#text(lines, end + reasonBytes, utf8);
+      end += reasonBytes + lineBytes;
+    }
+    if (inline !== 0) this.#chunk(chunk as Chunk, end, length, encoding);
+    words[word + 1] = layout.COMMAND_RESPOND | (external ? flags | layout.RESPONSE_FLAG_EXTERNAL : flags) << 8;
+    words[word + 2] = token;
+    words[word + 3] = sequence;
+    words[word + 4] = status;
+    words[word + 5] = template;
+    words[word + 6] = reasonBytes;
+    words[word + 7] = lineBytes;
+    words[word + 8] = length;
+    words[word + 9] = contentLength;
+    words[word + 10] = contentLength > 0x7fffffff ? Math.floor(contentLength / 0x100000000) : 0;
+    this.#close(at, end + inline);
+    if (external) this.submit(asBytes(chunk as Chunk, encoding));
+  }
+
+  /** More of a body. */
+  data(token: number, sequence: number, flags: number, chunk: Chunk, length: number, encoding: BufferEncoding | undefined): void {
+    this.#withPayload(layout.COMMAND_DATA, token, sequence, flags, chunk, length, encoding);
+  }
+
+  /** The end of a body, with its trailer lines. */
+  end(token: number, sequence: number, flags: number, trailer: string): void {
+    this.#withPayload(layout.COMMAND_END, token, sequence, flags, trailer, trailer.length, 'latin1');
+  }
+
+  /** An interim response: its bytes as they are. */
+  inform(token: number, sequence: number, flags: number, head: string): void {
+    this.#withPayload(layout.COMMAND_INFORM, token, sequence, flags, head, head.length, 'latin1');
+  }
+
+  /** Bytes as they are. */
+  raw(token: number, flags: number, chunk: Chunk, length: number, encoding: BufferEncoding | undefined): void {
+    this.#withPayload(layout.COMMAND_RAW, token, 0, flags, chunk, length, encoding);
+  }
+
+  /** Keeps a head under a number. */
+  template(number: number, reason: string, lines: string): void {
+    const at = this.#reserve(DATA_BYTES + reason.length + lines.length + 8);
+    const word = at >> 2;
+    this.#words[word + 1] = layout.COMMAND_TEMPLATE;
+    this.#words[word + 2] = number;
+    this.#words[word + 3] = this.#text(reason, at + DATA_BYTES, false);
+    this.#words[word + 4] = this.#text(lines, at + DATA_BYTES + reason.length, false);
+    this.#close(at, at + DATA_BYTES + reason.length + lines.length);
+  }
+
+  /** A record of words only: `kind` (with flags in the high 24 bits), token, and up to three more. */
+  plain(kind: number, token: number, third = 0, fourth = 0, fifth = 0, sixth = 0): void {
+    const at = this.#reserve(28);
+    const word = at >> 2;
+    this.#words[word + 1] = kind;
+    this.#words[word + 2] = token;
+    this.#words[word + 3] = third;
+    this.#words[word + 4] = fourth;
+    this.#words[word + 5] = fifth;
+    this.#words[word + 6] = sixth;
+    this.#close(at, at + 28);
+  }
+
+  /** Answer to `ALPN`: text, or a length that stands for itself. */
+  alpn(token: number, protocol: string | undefined | null): void {
+    if (typeof protocol === 'string') {
+      this.#withPayload(layout.COMMAND_ALPN, token, 0, 0, protocol, protocol.length, 'latin1');
+    } else {
+      this.plain(layout.COMMAND_ALPN, token, 0, protocol === undefined ? 0 : -1);
+    }
+  }
+
+  #withPayload(kind: number, token: number, sequence: number, flags: number, chunk: Chunk, length: number,
+    encoding: BufferEncoding | undefined): void {
+    const external = length >= EXTERNAL_BYTES && (kind === layout.COMMAND_DATA || kind === layout.COMMAND_RAW);
+    const inline = external ? 0 : length;
+    const at = this.#reserve(DATA_BYTES + inline + 8);
+    const word = at >> 2;
+    if (inline !== 0) this.#chunk(chunk, at + DATA_BYTES, length, encoding);
+    this.#words[word + 1] = kind | (external ? flags | layout.RESPONSE_FLAG_EXTERNAL : flags) << 8;
+    this.#words[word + 2] = token;
+    this.#words[word + 3] = sequence;
+    this.#words[word + 4] = length;
+    this.#close(at, at + DATA_BYTES + inline);
+    if (external) this.submit(asBytes(chunk, encoding));
+  }
+
+  /** Room for a record; the buffer is handed over first if it has none. */
+  #reserve(bytes: number): number {
+    const at = this.state[0];
+    if (at + bytes <= CAPACITY) return at;
+    this.submit();
+    if (bytes > CAPACITY) throw new RangeError('The head of this response is too large');
+    return 0;
+  }
+
+  #close(at: number, end: number): void {
+    const next = (end + 3) & ~3;
+    this.#words[at >> 2] = next - at;
+    this.state[0] = next;
+  }
+
+  /** Writes head text; returns the number of bytes. */
+  #text(text: string, at: number, utf8: boolean): number {
+    const { length } = text;
+    if (length === 0) return 0;
+    if (utf8) return this.bytes.utf8Write(text, at, length * 2);
+    this.bytes.latin1Write(text, at, length);
+    return length;
+  }
+
+  #chunk(chunk: Chunk, at: number, length: number, encoding: BufferEncoding | undefined): void {
+    if (typeof chunk !== 'string') {
+      this.bytes.set(chunk, at);
+    } else if (encoding === undefined || encoding === 'utf8') {
+      this.#utf8(chunk, at, length);
+    } else {
+      this.bytes.write(chunk, at, length, encoding);
+    }
+  }
+
+  /** Text as UTF-8, whose length in bytes is known: equal to that in characters, it is ASCII. */
+  #utf8(text: string, at: number, length: number): void {
+    if (length !== text.length) {
+      this.bytes.utf8Write(text, at, length);
+    } else if (length < SHORT_STRING) {
+      for (let index = 0; index < length; index++) this.bytes[at + index] = text.charCodeAt(index);
+    } else {
+      this.bytes.latin1Write(text, at, length);
+    }
+  }
+}
+
+/** A chunk as bytes that stay as they are until they have been sent. */
+function asBytes(chunk: Chunk, encoding: BufferEncoding | undefined): Uint8Array {
+  return typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk;
+}
+
+declare global {
+  interface Buffer {
+    /** Undocumented, and what `Buffer.write` calls: no checks, no dispatch on the encoding's name. */
+    latin1Write(text: string, offset: number, length: number): number;
+    utf8Write(text: string, offset: number, length: number): number;
+    latin1Slice(start: number, end: number): string;
+  }
+}
