@@ -116,11 +116,20 @@ impl Server {
 
     /// Turns until nothing has happened for a moment.
     pub fn settle(&mut self) -> Vec<Event> {
+        self.settle_for(Duration::from_millis(20))
+    }
+
+    /// As [`Server::settle`], for what loopback has delivered already.
+    pub fn settle_fast(&mut self) -> Vec<Event> {
+        self.settle_for(Duration::from_millis(1))
+    }
+
+    fn settle_for(&mut self, moment: Duration) -> Vec<Event> {
         let mut all = Vec::new();
         let mut quiet = 0;
         // Accepting is a turn without events too.
         while quiet < 2 {
-            let found = self.turn(Duration::from_millis(20));
+            let found = self.turn(moment);
             quiet = if found.is_empty() && !self.shard.has_pending_events() {
                 quiet + 1
             } else {
