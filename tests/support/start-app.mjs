@@ -12,6 +12,7 @@ import { createInterface } from 'node:readline';
 import { readCounters } from './counters.mjs';
 import { environment, plain, preload, testsFolder } from './mode.mjs';
 
+const READY = /^listening on (\d+)$/;
 const START_LIMIT_MS = 60_000;
 const STOP_LIMIT_MS = 10_000;
 const exitHelper = join(import.meta.dirname, 'exit-on-sigterm.cjs');
@@ -20,9 +21,9 @@ const exitHelper = join(import.meta.dirname, 'exit-on-sigterm.cjs');
  * Starts `file` (a path below tests/) and resolves once it listens, with `{ port, url, pid, child, output(), stop() }`.
  *
  * `t` is the test's context: the application is stopped after the test, and unless `engine` is false
- * the test fails if Portico's engine took no connection in it.
+ * the test fails if Portico's engine took no connection in it. `ready` finds the port in a line.
  */
-export async function startApp(t, file, { env = {}, args = [], flags = [], engine = true } = {}) {
+export async function startApp(t, file, { env = {}, args = [], flags = [], engine = true, ready = READY } = {}) {
   const scratch = mkdtempSync(join(tmpdir(), 'portico-app-'));
   const counters = join(scratch, 'counters');
   const child = spawn(process.execPath, [...flags, ...preload, '--require', exitHelper, join(testsFolder, file), ...args], {
@@ -31,7 +32,7 @@ export async function startApp(t, file, { env = {}, args = [], flags = [], engin
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const lines = [];
-  const port = await listeningPort(child, lines);
+  const port = await listeningPort(child, lines, ready);
   const stop = async () => {
     await stopChild(child);
     const sum = readCounters(counters);
@@ -45,14 +46,14 @@ export async function startApp(t, file, { env = {}, args = [], flags = [], engin
   return { port, url: `http://127.0.0.1:${port}`, pid: child.pid, child, output: () => lines.join('\n'), stop };
 }
 
-function listeningPort(child, lines) {
+function listeningPort(child, lines, ready) {
   return new Promise((resolve, reject) => {
     const fail = (why) => reject(new Error(`the application ${why}; output:\n${lines.join('\n')}`));
     const timer = setTimeout(fail, START_LIMIT_MS, 'did not listen in time');
     for (const stream of [child.stdout, child.stderr]) {
       createInterface({ input: stream }).on('line', (line) => {
         lines.push(line);
-        const match = /^listening on (\d+)$/.exec(line);
+        const match = ready.exec(line);
         if (!match) return;
         clearTimeout(timer);
         resolve(Number(match[1]));
