@@ -43,7 +43,7 @@ export function evaluateCipherList(expression: string, defaults: string, known: 
   const tls12 = evaluate12(list);
   if (unsupported.length > 0) throw unsupportedNames(unsupported, [...tls13, ...tls12]);
   if (tls13.length + tls12.length === 0 || (list.length > 0 && tls12.length === 0 && !onlyCommands(list))) {
-    throw new TlsOptionError('ciphers', `'${expression}' leaves no TLS 1.2 cipher suite that Portico has`,
+    throw new TlsOptionError('ciphers', `('${expression}') leaves no TLS 1.2 cipher suite that Portico has`,
       `These are: ${TLS12_SUITES.map((suite) => suite.name).join(':')}.`);
   }
   return { suites: [...tls13, ...tls12], tls12: tls12.length > 0, securityLevel: level === undefined ? 1 : Number(level) };
@@ -54,8 +54,9 @@ function onlyCommands(list: string[]): boolean {
   return list.every((element) => /^[@!+-]/.test(element));
 }
 
+/** A command (`@SECLEVEL=0`) may follow a name without a separator. */
 function elements(expression: string): string[] {
-  return expression.split(/[:;, ]+/).filter((element) => element !== '');
+  return expression.split(/[:;, ]+|(?=@)/).filter((element) => element !== '');
 }
 
 /** Whether an element is the name of a suite that OpenSSL has and the engine has not. */
