@@ -10,6 +10,7 @@ import type { ServerOptions } from 'node:https';
 import type { Socket } from 'node:net';
 import * as nodeHttps from 'node:https';
 import { defineServerMembers, initializeServer } from '../http/server';
+import { attachmentOf } from '../lane/attached-server';
 import { TlsOptionError } from '../tls/errors';
 import { refuseUnsupported } from '../tls/options';
 import type { RecordedOptions } from '../tls/secure-context';
@@ -40,11 +41,13 @@ export function Server(this: PorticoServer | undefined, options?: unknown, reque
   }
   Reflect.apply(NodeServer as unknown as Listener, this, [options, requestListener]);
   const given = (typeof options === 'object' && options !== null ? options : {}) as HandshakeOptions & RecordedOptions;
+  initializeServer(this, given as ServerOptions);
+  // A server that needs Node's lenient parser runs on Node's own stack, TLS included.
+  if (attachmentOf(this).stock) return this;
   refuseUnsupported(given);
   this[tlsProvider] = new TlsServer(this, given);
   leaveOwnSockets(this, 'connection');
   leaveOwnSockets(this, 'secureConnection');
-  initializeServer(this, given as ServerOptions);
   return this;
 }
 
@@ -116,17 +119,19 @@ const members = {
     this[tlsProvider]?.useTicketKeys(keys);
   },
 
-  on(this: PorticoServer, event: string, listener: Listener): PorticoServer {
-    watchListener(this, event);
-    return NodeServer.prototype.on.call(this, event, listener) as PorticoServer;
-  },
-
-  prependListener(this: PorticoServer, event: string, listener: Listener): PorticoServer {
-    watchListener(this, event);
-    return NodeServer.prototype.prependListener.call(this, event, listener) as PorticoServer;
-  },
 };
 
-for (const [name, value] of Object.entries({ ...members, addListener: members.on })) {
-  Object.defineProperty(Server.prototype, name, { value, writable: true, configurable: true, enumerable: true });
+for (const [name, value] of Object.entries(members)) define(name, value);
+
+// On top of those of our `http.Server`, which listen for listeners too.
+for (const name of ['on', 'addListener', 'prependListener'] as const) {
+  const below = (Server.prototype as PorticoServer)[name] as (event: string, listener: Listener) => PorticoServer;
+  define(name, function addListener(this: PorticoServer, event: string, listener: Listener): PorticoServer {
+    watchListener(this, event);
+    return below.call(this, event, listener);
+  });
+}
+
+function define(name: string, value: unknown): void {
+  Object.defineProperty(Server.prototype, name, { value, writable: true, configurable: true });
 }

@@ -89,8 +89,8 @@ function opened(lane: Lane, token: number, at: number): void {
   if (server === undefined) return;
   const connection = Connection.opened(lane, server, at);
   lane.connections[token & layout.SLOT_MASK] = connection;
-  // With TLS 'connection' comes with the raw socket in Node; nobody can use that one here, and it is not announced.
-  if (server.server.listenerCount('connection') > 1 && server.provider === undefined) {
+  // With TLS it is the socket that 'secureConnection' will give, not a raw one below it: programs keep it to destroy it.
+  if (server.server.listenerCount('connection') > 1) {
     connection.resource.runInAsyncScope(announce, undefined, connection);
   }
 }
