@@ -179,12 +179,14 @@ computed('httpVersion', (exchange) => `1.${minorVersion(exchange)}`);
 computed('joinDuplicateHeaders', (exchange) => exchange.connection.server.server.joinDuplicateHeaders);
 computed('socket', (exchange) => exchange.connection.socket);
 computed('client', (_, request) => request.socket);
-computed('_readableState', (exchange, request) => openStream(request, exchange));
 computed('upgrade', (exchange) => (exchange.flags & REQUEST_FLAG_UPGRADE) !== 0);
-// The class of the program's must not have its stream state taken away by the setter above.
 Object.defineProperty(prototype, '_readableState', {
-  ...Object.getOwnPropertyDescriptor(prototype, '_readableState'),
-  enumerable: false,
+  configurable: true,
+  get(this: Request): unknown {
+    const exchange = this[kExchange];
+    return exchange === undefined ? undefined : openStream(this, exchange);
+  },
+  /** `Readable`'s constructor, run for a class of the program's. */
   set(this: Request, value: unknown): void {
     const exchange = this[kExchange];
     if (exchange !== undefined) exchange.touched = true;

@@ -112,10 +112,10 @@ export function peerEnded(connection: Connection): void {
 export function connectionLost(connection: Connection): void {
   const { existingSocket } = connection;
   failAcks(connection);
-  if (existingSocket === null) {
+  if (existingSocket === null && !isReported(connection)) {
     abandonExchanges(connection);
   } else {
-    if (!existingSocket.destroyed) endSocket(connection);
+    if (!connection.laneSocket.destroyed) endSocket(connection);
     connection.runCloseCallbacks();
   }
   if (connection.server.provider !== undefined && connection.secure === undefined) connection.server.provider.closedEarly(connection);
@@ -123,10 +123,15 @@ export function connectionLost(connection: Connection): void {
   connection.server.connectionGone();
 }
 
+/** Whether a reset of a connection whose socket nobody holds has a listener all the same. */
+function isReported(connection: Connection): boolean {
+  return connection.errno !== 0 && !connection.tunnel && connection.server.server.listenerCount('clientError') > 0;
+}
+
 /** The engine let the connection go by itself: an orderly end, or the peer's reset. */
 function endSocket(connection: Connection): void {
   const socket = connection.laneSocket;
-  if (connection.errno !== 0 && (connection.tunnel || socket.listenerCount('error') > 1)) {
+  if (connection.errno !== 0) {
     socket.destroy(systemError(connection.errno));
     return;
   }

@@ -19,6 +19,10 @@ interface ServerConstructor {
   prototype: object;
 }
 
+/** Settings that take effect on a server that listens already. */
+const SETTINGS: SettingName[] = ['headersTimeout', 'requestTimeout', 'keepAliveTimeout', 'keepAliveTimeoutBuffer', 'timeout',
+  'maxRequestsPerSocket', 'maxHeadersCount', 'maxConnections'];
+
 /** The constructor, callable without `new` as Node's is. */
 export function Server(this: ServerObject | undefined, options?: unknown, requestListener?: unknown): unknown {
   if (!(this instanceof (Server as unknown as ServerConstructor))) {
@@ -86,9 +90,6 @@ function replaceConnectionListener(server: ServerObject): void {
     if (!(kConnection in socket)) stockConnectionListener.call(this, socket);
   });
 }
-
-const SETTINGS: SettingName[] = ['headersTimeout', 'requestTimeout', 'keepAliveTimeout', 'keepAliveTimeoutBuffer', 'timeout',
-  'maxRequestsPerSocket', 'maxHeadersCount', 'maxConnections'];
 
 /** Makes a prototype that inherits from Node's one of a server on the engine. */
 export function defineServerMembers(prototype: object): void {

@@ -91,7 +91,7 @@ export class Connection implements TlsConnection {
       ? createSocket(this)
       : provider.createSocket(this) as unknown as LaneSocket));
     // A socket asked for after the end is one that has ended; its 'close' has been, as far as programs can tell.
-    if (this.closed || this.destroying) socket.destroy(this.error);
+    if (this.destroying || this.closed && this.errno === 0) socket.destroy(this.error);
     return socket;
   }
 

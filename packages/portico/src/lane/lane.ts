@@ -4,6 +4,7 @@
  * Made at the first listen. Holds the slab that events arrive in, the writer of commands, and the connections by slot.
  */
 
+import { appendFileSync } from 'node:fs';
 import { SLOT_MASK } from '../generated/layout';
 import type { Engine } from '../native/binding';
 import { loadBinding } from '../native/load';
@@ -42,7 +43,10 @@ export class Lane {
     this.writer.connect(this.engine);
     this.engine.setSlab(this.slab.bytes);
     // What handlers of 'exit' and the last tick answered still goes out.
-    process.on('exit', () => this.writer.submit());
+    process.on('exit', () => {
+      this.writer.submit();
+      reportCounters(this.engine);
+    });
   }
 
   /** The connection a token names, if it lives. */
@@ -67,6 +71,14 @@ export function currentLane(): Lane {
 /** The lane if there is one. */
 export function existingLane(): Lane | undefined {
   return lane;
+}
+
+/** `PORTICO_COUNTERS_FILE`: a line for each environment as it ends, so that a test can tell that the engine served. */
+function reportCounters(engine: Engine): void {
+  const file = process.env['PORTICO_COUNTERS_FILE'];
+  if (file === undefined || file === '') return;
+  const { connectionsAccepted, requests } = engine.counters();
+  appendFileSync(file, `${JSON.stringify({ pid: process.pid, connections: connectionsAccepted, requests })}\n`);
 }
 
 /** `PORTICO_THREADS`: 0 (the default) drives the engine from the event loop. */
