@@ -1,8 +1,22 @@
-//! One connection, server side.
+//! One connection, server side. Its stages:
+//!
+//! ```text
+//! Hello ──(ClientHello complete)──> Asked ──provide──> Handshaking ──> Open
+//!   └────────(without `ask`)───────────────────────────^
+//! any ──(error, refuse)──> Failed
+//! ```
 
 use std::sync::Arc;
 
-use crate::{Context, Facts, ServerNames, Sink, TlsError};
+use crate::alert::Alert;
+use crate::client_hello::{self, Offer, Peek};
+use crate::handshake::{Handshake, Progress};
+use crate::key_log::KeyLogLines;
+use crate::traffic::Traffic;
+use crate::{Context, Facts, ServerNames, Sink, TlsError, VerifyError, error_map};
+
+/// Bytes that may arrive while the application chooses a context; a ClientHello that fits has at most 64 KB.
+const MAX_WAITING_BYTES: usize = 96 * 1024;
 
 /// What a call of [`Connection::handle_input`] or [`Connection::provide`] brought. Each flag is told once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,7 +65,39 @@ pub enum Refusal {
 
 /// A TLS connection of a server. After an error or [`Connection::refuse`] nothing but dropping makes sense.
 pub struct Connection {
+    stage: Stage,
+    facts: Option<Box<Facts>>,
+    key_log: Option<Arc<KeyLogLines>>,
+}
+
+enum Stage {
+    /// The ClientHello is not complete.
+    Hello {
+        names: Arc<ServerNames>,
+        ask: bool,
+        received: Vec<u8>,
+    },
+    /// The caller has been asked for the context.
+    Asked(Box<Asked>),
+    /// rustls shakes hands.
+    Handshaking(Box<Handshaking>),
+    /// Application data flows.
+    Open(Box<Traffic>),
+    /// An error has been given.
+    Failed,
+}
+
+struct Asked {
     names: Arc<ServerNames>,
+    received: Vec<u8>,
+    hello: ClientHello,
+    tickets: bool,
+}
+
+struct Handshaking {
+    handshake: Handshake,
+    context: Context,
+    server_name: Option<String>,
 }
 
 impl Connection {
@@ -59,8 +105,16 @@ impl Connection {
     /// [provides](Connection::provide) a context; otherwise `names` decides.
     #[must_use]
     pub fn new(names: Arc<ServerNames>, ask: bool) -> Self {
-        let _ = ask;
-        Self { names }
+        let stage = Stage::Hello {
+            names,
+            ask,
+            received: Vec::new(),
+        };
+        Self {
+            stage,
+            facts: None,
+            key_log: None,
+        }
     }
 
     /// Takes received bytes, in pieces of any size. They are decrypted in place: what `input` holds afterwards is
@@ -69,21 +123,45 @@ impl Connection {
     ///
     /// # Errors
     /// The peer broke the protocol, closed it with an alert, or no agreement was possible. `output` then holds the
-    /// alert, if one is due; `plaintext` holds what came before and is authentic.
+    /// alert, if one is due; `plaintext` holds what came before and is authentic. [`Connection::facts`] tells whether
+    /// the handshake had been completed before the error.
     pub fn handle_input(
         &mut self,
         input: &mut [u8],
         plaintext: &mut impl Sink,
         output: &mut Vec<u8>,
     ) -> Result<Status, TlsError> {
-        let _ = (input, plaintext, output, &self.names);
-        Ok(Status::default())
+        let result = match &mut self.stage {
+            Stage::Open(traffic) => return traffic.handle_input(input, plaintext, output),
+            Stage::Hello { received, .. } => {
+                received.extend_from_slice(input);
+                self.look_at_hello(plaintext, output)
+            }
+            Stage::Asked(asked) => {
+                asked.received.extend_from_slice(input);
+                if asked.received.len() > MAX_WAITING_BYTES {
+                    output.extend_from_slice(&Alert::UnexpectedMessage.plain_record());
+                    Err(Alert::UnexpectedMessage.error())
+                } else {
+                    Ok(Status::default())
+                }
+            }
+            Stage::Handshaking(stage) => {
+                stage.handshake.receive(input);
+                self.shake(plaintext, output)
+            }
+            Stage::Failed => Err(Alert::InternalError.error()),
+        };
+        self.settle(result)
     }
 
     /// What the client asked for, from [`Status::client_hello`] until [`Connection::provide`].
     #[must_use]
     pub fn client_hello(&self) -> Option<&ClientHello> {
-        None
+        match &self.stage {
+            Stage::Asked(asked) => Some(&asked.hello),
+            _ => None,
+        }
     }
 
     /// Goes on after [`Status::client_hello`], with this context (`None`: the names decide) and this ALPN answer.
@@ -98,21 +176,57 @@ impl Connection {
         plaintext: &mut impl Sink,
         output: &mut Vec<u8>,
     ) -> Result<Status, TlsError> {
-        let _ = (context, alpn, plaintext, output);
-        Ok(Status::default())
+        let asked = match std::mem::replace(&mut self.stage, Stage::Failed) {
+            Stage::Asked(asked) => *asked,
+            other => {
+                self.stage = other;
+                return Ok(Status::default());
+            }
+        };
+        let Asked {
+            names,
+            received,
+            hello,
+            tickets,
+        } = asked;
+        let ClientHello {
+            server_name,
+            alpn: offered,
+        } = hello;
+        let offer = Offer {
+            server_name,
+            alpn: offered,
+            tickets,
+        };
+        let result = self.begin(&names, context, offer, alpn, received, output);
+        let result = result.and_then(|()| self.shake(plaintext, output));
+        self.settle(result)
     }
 
     /// Ends the handshake after [`Status::client_hello`] with an alert, and gives the error to report.
     pub fn refuse(&mut self, why: Refusal, output: &mut Vec<u8>) -> TlsError {
-        let _ = (why, output);
-        TlsError::new("ERR_SSL_TLSV1_ALERT_UNRECOGNIZED_NAME", "refused")
+        let (alert, error) = match why {
+            Refusal::ServerName => (
+                Alert::UnrecognizedName,
+                TlsError::new(
+                    "ERR_SSL_UNRECOGNIZED_NAME",
+                    "no TLS context for this server name",
+                ),
+            ),
+            Refusal::Alpn => (Alert::NoApplicationProtocol, error_map::no_protocol()),
+            Refusal::Internal => (Alert::InternalError, Alert::InternalError.error()),
+        };
+        if matches!(self.stage, Stage::Asked(_)) {
+            output.extend_from_slice(&alert.plain_record());
+        }
+        self.stage = Stage::Failed;
+        error
     }
 
     /// Encrypts bytes into records of at most 16,384 bytes and appends them to `output`.
     ///
     /// # Errors
-    /// Before the handshake is complete, after [`Connection::close_notify`], or when a key's limit is used up
-    /// (TLS 1.2 only, after 2^32 records).
+    /// Before the handshake is complete, or after [`Connection::close_notify`] or an error.
     pub fn write(&mut self, plaintext: &[u8], output: &mut Vec<u8>) -> Result<(), TlsError> {
         self.write_parts(&[plaintext], output)
     }
@@ -122,37 +236,198 @@ impl Connection {
     /// # Errors
     /// As [`Connection::write`].
     pub fn write_parts(&mut self, parts: &[&[u8]], output: &mut Vec<u8>) -> Result<(), TlsError> {
-        let _ = (parts, output);
-        Ok(())
+        match &mut self.stage {
+            Stage::Open(traffic) => traffic.write(parts, output),
+            _ => Err(TlsError::new(
+                "EPIPE",
+                "the TLS connection is not open for writing",
+            )),
+        }
     }
 
     /// Appends a close_notify alert, once; nothing can be written after it. Before the end of the handshake it
-    /// appends nothing or the plain alert.
+    /// appends nothing.
     pub fn close_notify(&mut self, output: &mut Vec<u8>) {
-        let _ = output;
+        if let Stage::Open(traffic) = &mut self.stage {
+            traffic.close_notify(output);
+        }
     }
 
     /// Whether the handshake is still going on.
     #[must_use]
     pub fn is_handshaking(&self) -> bool {
-        true
+        !matches!(self.stage, Stage::Open(_) | Stage::Failed)
     }
 
     /// What the handshake settled; `None` before its end and after [`Connection::take_facts`].
     #[must_use]
     pub fn facts(&self) -> Option<&Facts> {
-        None
+        self.facts.as_deref()
     }
 
     /// As [`Connection::facts`], and forgets it: an idle connection then keeps nothing but its keys.
     pub fn take_facts(&mut self) -> Option<Box<Facts>> {
-        None
+        self.facts.take()
     }
 
     /// Lines for the key log since the last call, each ending in a line feed, in the format of
     /// `SSLKEYLOGFILE`. Empty unless the context has `key_log`. Look after each `handle_input` and `provide` during
     /// the handshake.
     pub fn take_key_log(&mut self) -> Vec<Vec<u8>> {
-        Vec::new()
+        self.key_log
+            .as_ref()
+            .map_or_else(Vec::new, |lines| lines.take())
+    }
+
+    fn look_at_hello(
+        &mut self,
+        plaintext: &mut impl Sink,
+        output: &mut Vec<u8>,
+    ) -> Result<Status, TlsError> {
+        let Stage::Hello {
+            names,
+            ask,
+            received,
+        } = &mut self.stage
+        else {
+            return Ok(Status::default());
+        };
+        let offer = match client_hello::peek(received) {
+            Peek::Incomplete => return Ok(Status::default()),
+            Peek::Other => None,
+            Peek::Hello(offer) => Some(offer),
+        };
+        let (names, received) = (Arc::clone(names), std::mem::take(received));
+        if let (true, Some(offer)) = (*ask, &offer) {
+            let hello = ClientHello {
+                server_name: offer.server_name.clone(),
+                alpn: offer.alpn.clone(),
+            };
+            let tickets = offer.tickets;
+            self.stage = Stage::Asked(Box::new(Asked {
+                names,
+                received,
+                hello,
+                tickets,
+            }));
+            return Ok(Status {
+                client_hello: true,
+                ..Status::default()
+            });
+        }
+        let offer = offer.unwrap_or_default();
+        self.begin(&names, None, offer, AlpnChoice::Context, received, output)?;
+        self.shake(plaintext, output)
+    }
+
+    /// Starts rustls with the context for this client.
+    fn begin(
+        &mut self,
+        names: &ServerNames,
+        context: Option<&Context>,
+        offer: Offer,
+        alpn: AlpnChoice<'_>,
+        received: Vec<u8>,
+        output: &mut Vec<u8>,
+    ) -> Result<(), TlsError> {
+        let context = context.unwrap_or_else(|| names.select(offer.server_name.as_deref()));
+        if !context.has_identity() {
+            output.extend_from_slice(&Alert::HandshakeFailure.plain_record());
+            return Err(error_map::no_identity());
+        }
+        let (config, lines) = context.config(names.default_context(), offer.tickets, alpn);
+        self.key_log = lines;
+        let handshake = Handshake::new(config, received)?;
+        let context = context.clone();
+        let server_name = offer.server_name;
+        self.stage = Stage::Handshaking(Box::new(Handshaking {
+            handshake,
+            context,
+            server_name,
+        }));
+        Ok(())
+    }
+
+    fn shake(
+        &mut self,
+        plaintext: &mut impl Sink,
+        output: &mut Vec<u8>,
+    ) -> Result<Status, TlsError> {
+        let Stage::Handshaking(stage) = &mut self.stage else {
+            return Ok(Status::default());
+        };
+        match stage.handshake.proceed(output)? {
+            Progress::Waiting => Ok(Status::default()),
+            Progress::Done => self.open(plaintext, output),
+        }
+    }
+
+    /// The handshake is complete: judge the client's certificates, take the keys, and go on with what came after.
+    fn open(
+        &mut self,
+        plaintext: &mut impl Sink,
+        output: &mut Vec<u8>,
+    ) -> Result<Status, TlsError> {
+        let Stage::Handshaking(stage) = std::mem::replace(&mut self.stage, Stage::Failed) else {
+            return Ok(Status::default());
+        };
+        let Handshaking {
+            handshake,
+            context,
+            server_name,
+        } = *stage;
+        let mut facts = handshake.facts();
+        facts.server_name = server_name;
+        let (mut traffic, mut rest) = handshake.into_traffic()?;
+        if let Some(auth) = context.client_auth() {
+            facts.certificate_requested = true;
+            facts.verify_error = auth.verify(&facts.peer_certificates);
+            if auth.rejects() && facts.verify_error != VerifyError::Ok {
+                traffic.abort(alert_for(facts.verify_error), output);
+                return Err(rejected(facts.verify_error));
+            }
+        }
+        self.facts = Some(Box::new(facts));
+        let after = traffic.handle_input(&mut rest, plaintext, output)?;
+        self.stage = Stage::Open(Box::new(traffic));
+        Ok(Status {
+            handshake_done: true,
+            ..after
+        })
+    }
+
+    fn settle(&mut self, result: Result<Status, TlsError>) -> Result<Status, TlsError> {
+        if result.is_err() {
+            self.stage = Stage::Failed;
+        }
+        result
+    }
+}
+
+/// The error of a client whose certificate is refused. Node destroys such a connection after the handshake, and its
+/// users see the code `ECONNRESET`; the reason is told besides.
+fn rejected(why: VerifyError) -> TlsError {
+    if why == VerifyError::NoCertificate {
+        return error_map::no_certificate();
+    }
+    let name = why.openssl_name();
+    TlsError::new(
+        "ECONNRESET",
+        format!("socket hang up: client certificate refused: {name}, {why}"),
+    )
+}
+
+/// RFC 8446, 6.2.
+fn alert_for(why: VerifyError) -> Alert {
+    match why {
+        VerifyError::NoCertificate => Alert::CertificateRequired,
+        VerifyError::CertHasExpired | VerifyError::CertNotYetValid => Alert::CertificateExpired,
+        VerifyError::CertRevoked => Alert::CertificateRevoked,
+        VerifyError::UnableToGetIssuerCert
+        | VerifyError::UnableToGetIssuerCertLocally
+        | VerifyError::UnableToVerifyLeafSignature
+        | VerifyError::DepthZeroSelfSignedCert
+        | VerifyError::SelfSignedCertInChain => Alert::UnknownCa,
+        _ => Alert::BadCertificate,
     }
 }

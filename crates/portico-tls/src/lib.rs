@@ -11,14 +11,31 @@
 
 #![forbid(unsafe_code)]
 
+mod alert;
+mod certificate;
+mod chain;
+mod client_auth;
+mod client_hello;
+mod clock;
 mod connection;
 mod context;
+mod der;
 mod error;
+mod error_map;
 mod facts;
+mod handshake;
+mod identity;
+mod key_log;
 pub mod names;
 mod options;
+mod pfx;
+mod record;
+mod revocation;
 mod server_names;
+mod session_cache;
 mod sink;
+mod tickets;
+mod traffic;
 mod verify_error;
 
 pub use connection::{AlpnChoice, ClientHello, Connection, Refusal, Status};

@@ -49,62 +49,18 @@ const fn group(number: u16, openssl_name: &'static str, standard_name: &'static 
     }
 }
 
-/// All suites, in the default order of preference.
+/// All suites, in the default order of preference: Node's (`tls.DEFAULT_CIPHERS`).
+#[rustfmt::skip]
 pub const CIPHER_SUITES: &[CipherSuite] = &[
-    suite(
-        0x1302,
-        "TLS_AES_256_GCM_SHA384",
-        "TLS_AES_256_GCM_SHA384",
-        "TLSv1.3",
-    ),
-    suite(
-        0x1301,
-        "TLS_AES_128_GCM_SHA256",
-        "TLS_AES_128_GCM_SHA256",
-        "TLSv1.3",
-    ),
-    suite(
-        0x1303,
-        "TLS_CHACHA20_POLY1305_SHA256",
-        "TLS_CHACHA20_POLY1305_SHA256",
-        "TLSv1.3",
-    ),
-    suite(
-        0xc02b,
-        "ECDHE-ECDSA-AES128-GCM-SHA256",
-        "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
-        "TLSv1.2",
-    ),
-    suite(
-        0xc02f,
-        "ECDHE-RSA-AES128-GCM-SHA256",
-        "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
-        "TLSv1.2",
-    ),
-    suite(
-        0xc02c,
-        "ECDHE-ECDSA-AES256-GCM-SHA384",
-        "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
-        "TLSv1.2",
-    ),
-    suite(
-        0xc030,
-        "ECDHE-RSA-AES256-GCM-SHA384",
-        "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
-        "TLSv1.2",
-    ),
-    suite(
-        0xcca9,
-        "ECDHE-ECDSA-CHACHA20-POLY1305",
-        "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
-        "TLSv1.2",
-    ),
-    suite(
-        0xcca8,
-        "ECDHE-RSA-CHACHA20-POLY1305",
-        "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
-        "TLSv1.2",
-    ),
+    suite(0x1302, "TLS_AES_256_GCM_SHA384", "TLS_AES_256_GCM_SHA384", "TLSv1.3"),
+    suite(0x1303, "TLS_CHACHA20_POLY1305_SHA256", "TLS_CHACHA20_POLY1305_SHA256", "TLSv1.3"),
+    suite(0x1301, "TLS_AES_128_GCM_SHA256", "TLS_AES_128_GCM_SHA256", "TLSv1.3"),
+    suite(0xc02f, "ECDHE-RSA-AES128-GCM-SHA256", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLSv1.2"),
+    suite(0xc02b, "ECDHE-ECDSA-AES128-GCM-SHA256", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "TLSv1.2"),
+    suite(0xc030, "ECDHE-RSA-AES256-GCM-SHA384", "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "TLSv1.2"),
+    suite(0xc02c, "ECDHE-ECDSA-AES256-GCM-SHA384", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384", "TLSv1.2"),
+    suite(0xcca8, "ECDHE-RSA-CHACHA20-POLY1305", "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256", "TLSv1.2"),
+    suite(0xcca9, "ECDHE-ECDSA-CHACHA20-POLY1305", "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", "TLSv1.2"),
 ];
 
 /// All groups, in the default order of preference.

@@ -23,7 +23,8 @@ pub struct Pfx {
 /// library's suites and groups.
 #[derive(Clone)]
 pub struct ContextOptions {
-    /// Keys with certificates. Several are chosen from by the signature schemes that the client offers, in this order.
+    /// Keys with certificates. Of several, the first is taken that fits the client's signature schemes, EC keys before
+    /// RSA keys, as OpenSSL does.
     pub identities: Vec<Identity>,
     /// PKCS#12 files; each adds an identity after those of `identities`.
     pub pfx: Vec<Pfx>,
@@ -52,6 +53,12 @@ pub struct ContextOptions {
     /// 48 bytes as in Node's `ticketKeys` (16 name, 16 HMAC, 16 AES), so that processes which share them accept each
     /// other's tickets; empty: made at random, and rotated.
     pub ticket_keys: Vec<u8>,
+    /// The server's order of suites counts, as Node has it by default; else the client's.
+    pub honor_cipher_order: bool,
+    /// Hand out session tickets. Without them sessions are resumed by id, from memory.
+    pub tickets: bool,
+    /// IANA numbers of the signature schemes that may be used, for our signatures and clients'; empty: all.
+    pub signature_schemes: Vec<u16>,
     /// Collect key log lines (see [`crate::Connection::take_key_log`]).
     pub key_log: bool,
 }
@@ -72,6 +79,9 @@ impl Default for ContextOptions {
             named_groups: Vec::new(),
             session_timeout: 0,
             ticket_keys: Vec::new(),
+            honor_cipher_order: true,
+            tickets: true,
+            signature_schemes: Vec::new(),
             key_log: false,
         }
     }

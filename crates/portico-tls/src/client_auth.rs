@@ -1,0 +1,204 @@
+//! Client certificates: rustls asks for them and checks that the client holds the key; the chain is judged after the
+//! handshake, because a context may let a client in whatever the verdict is, and because it must be judged again
+//! when a session is resumed.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rustls::client::danger::HandshakeSignatureValid;
+use rustls::crypto::WebPkiSupportedAlgorithms;
+use rustls::pki_types::{CertificateDer, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{
+    CertificateError, DigitallySignedStruct, DistinguishedName, Error, PeerMisbehaved,
+    SignatureScheme,
+};
+
+use crate::certificate::Certificate;
+use crate::chain::Trust;
+use crate::revocation::RevocationList;
+use crate::{ContextError, ContextOptions, VerifyError, clock};
+
+/// What a context wants of clients' certificates.
+pub(crate) struct ClientAuth {
+    trust: Trust,
+    rejects: bool,
+}
+
+impl ClientAuth {
+    /// `None` if no certificates are asked for.
+    pub(crate) fn new(
+        options: &ContextOptions,
+        more_anchors: &[Vec<u8>],
+        algorithms: WebPkiSupportedAlgorithms,
+    ) -> Result<Option<Self>, ContextError> {
+        let anchors = options.ca.iter().chain(more_anchors).map(|der| {
+            Certificate::read(der).ok_or_else(|| {
+                ContextError::new(
+                    "ERR_OSSL_ASN1_BAD_OBJECT_HEADER",
+                    "ca",
+                    "`ca` holds a certificate that can't be read",
+                )
+            })
+        });
+        let lists = options.crl.iter().map(|der| {
+            RevocationList::read(der).ok_or_else(|| {
+                ContextError::new(
+                    "ERR_CRYPTO_OPERATION_FAILED",
+                    "crl",
+                    "Failed to parse CRL: `crl` holds a revocation list that can't be read or that has critical \
+                     extensions (partial or indirect lists are not supported: give complete ones)",
+                )
+            })
+        });
+        let trust = Trust {
+            anchors: anchors.collect::<Result<_, _>>()?,
+            lists: lists.collect::<Result<_, _>>()?,
+            algorithms: algorithms.all,
+        };
+        let auth = Self {
+            trust,
+            rejects: options.reject_unauthorized,
+        };
+        Ok(options.request_cert.then_some(auth))
+    }
+
+    /// Whether clients without a verified certificate are turned away.
+    pub(crate) fn rejects(&self) -> bool {
+        self.rejects
+    }
+
+    /// The verdict on a client's certificates.
+    pub(crate) fn verify(&self, sent: &[Vec<u8>]) -> VerifyError {
+        self.trust.verify(sent, clock::now())
+    }
+
+    fn anchor_names(&self) -> Vec<DistinguishedName> {
+        // rustls wants the name's content and puts the header on.
+        self.trust
+            .anchors
+            .iter()
+            .map(|anchor| DistinguishedName::from(anchor.subject.clone()))
+            .collect()
+    }
+}
+
+/// rustls' side of it.
+pub(crate) struct Verifier {
+    mandatory: bool,
+    names: Vec<DistinguishedName>,
+    algorithms: WebPkiSupportedAlgorithms,
+    schemes: Vec<SignatureScheme>,
+}
+
+impl Verifier {
+    /// `allowed`: signature schemes by IANA number; empty: all.
+    pub(crate) fn new(
+        auth: &ClientAuth,
+        algorithms: WebPkiSupportedAlgorithms,
+        allowed: &[u16],
+    ) -> Arc<Self> {
+        let supported = algorithms.supported_schemes().into_iter();
+        let schemes =
+            supported.filter(|scheme| allowed.is_empty() || allowed.contains(&u16::from(*scheme)));
+        Arc::new(Self {
+            mandatory: auth.rejects,
+            names: auth.anchor_names(),
+            algorithms,
+            schemes: schemes.collect(),
+        })
+    }
+
+    fn verify_with_first(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+        most: usize,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let bad = Error::InvalidCertificate(CertificateError::BadSignature);
+        let Some(certificate) = Certificate::read(cert) else {
+            return Err(Error::InvalidCertificate(CertificateError::BadEncoding));
+        };
+        let key = certificate.public_key;
+        let mapping = self.algorithms.mapping.iter();
+        let Some((_, algorithms)) = mapping
+            .filter(|(scheme, _)| self.schemes.contains(scheme))
+            .find(|(scheme, _)| *scheme == dss.scheme)
+        else {
+            return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
+        };
+        let fits = algorithms
+            .iter()
+            .take(most)
+            .find(|algorithm| algorithm.public_key_alg_id().as_ref() == key.algorithm);
+        let valid = fits.is_some_and(|algorithm| {
+            algorithm
+                .verify_signature(&key.bits, message, dss.signature())
+                .is_ok()
+        });
+        if valid {
+            Ok(HandshakeSignatureValid::assertion())
+        } else {
+            Err(bad)
+        }
+    }
+}
+
+impl ClientCertVerifier for Verifier {
+    fn client_auth_mandatory(&self) -> bool {
+        self.mandatory
+    }
+
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &self.names
+    }
+
+    /// The chain is judged later, by [`ClientAuth::verify`].
+    fn verify_client_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        Ok(ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        // In TLS 1.2 a scheme does not fix the curve, so each algorithm of the scheme may fit.
+        self.verify_with_first(message, cert, dss, usize::MAX)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        // RFC 8446, 4.4.3: no PKCS#1 v1.5 here.
+        let banned = [
+            SignatureScheme::RSA_PKCS1_SHA256,
+            SignatureScheme::RSA_PKCS1_SHA384,
+            SignatureScheme::RSA_PKCS1_SHA512,
+        ];
+        if banned.contains(&dss.scheme) {
+            return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
+        }
+        self.verify_with_first(message, cert, dss, 1)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.schemes.clone()
+    }
+}
+
+impl fmt::Debug for Verifier {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Verifier")
+    }
+}

@@ -1,0 +1,163 @@
+//! A look at the ClientHello before rustls sees it (RFC 8446, 4.1.2), because rustls must be given the context first
+//! and that may be for the application to choose. Nothing is judged here: a message that makes no sense goes to
+//! rustls as it is, which finds the error and the alert for it.
+
+use crate::record::{HEADER_BYTES, MAX_PLAINTEXT_BYTES, content_type};
+
+/// Most bytes of a ClientHello; rustls' limit for a handshake message.
+const MAX_MESSAGE_BYTES: usize = 0xffff;
+const CLIENT_HELLO: u8 = 1;
+const EXTENSION_SERVER_NAME: u16 = 0;
+const EXTENSION_ALPN: u16 = 16;
+const EXTENSION_SESSION_TICKET: u16 = 35;
+
+/// What the look found.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Peek {
+    /// More bytes are needed.
+    Incomplete,
+    /// No ClientHello: rustls is to refuse it.
+    Other,
+    /// It is complete.
+    Hello(Offer),
+}
+
+/// What a client asks for.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Offer {
+    pub(crate) server_name: Option<String>,
+    /// Protocols with a length byte before each.
+    pub(crate) alpn: Vec<u8>,
+    /// The client knows session tickets (RFC 5077), be it with or without one in hand.
+    pub(crate) tickets: bool,
+}
+
+/// Looks at everything received so far.
+pub(crate) fn peek(received: &[u8]) -> Peek {
+    let mut rest = received;
+    let mut message = Vec::new();
+    loop {
+        let Some((header, after)) = rest.split_first_chunk::<HEADER_BYTES>() else {
+            // Enough to tell that it isn't TLS?
+            let plausible = rest
+                .first()
+                .is_none_or(|first| *first == content_type::HANDSHAKE);
+            return if plausible {
+                Peek::Incomplete
+            } else {
+                Peek::Other
+            };
+        };
+        let length = usize::from(u16::from_be_bytes([header[3], header[4]]));
+        let plausible = header[0] == content_type::HANDSHAKE
+            && header[1] == 3
+            && (1..=MAX_PLAINTEXT_BYTES).contains(&length);
+        if !plausible {
+            return Peek::Other;
+        }
+        let Some((body, after)) = after.split_at_checked(length) else {
+            return Peek::Incomplete;
+        };
+        message.extend_from_slice(body);
+        match message_body(&message) {
+            Message::Incomplete => rest = after,
+            Message::Other => return Peek::Other,
+            Message::Body(body) => return parse(body).map_or(Peek::Other, Peek::Hello),
+        }
+    }
+}
+
+enum Message<'a> {
+    Incomplete,
+    Other,
+    Body(&'a [u8]),
+}
+
+fn message_body(message: &[u8]) -> Message<'_> {
+    if message.first().is_some_and(|kind| *kind != CLIENT_HELLO) {
+        return Message::Other;
+    }
+    let Some(([_, a, b, c], rest)) = message.split_first_chunk::<4>() else {
+        return Message::Incomplete;
+    };
+    let length = usize::from(*a) << 16 | usize::from(*b) << 8 | usize::from(*c);
+    if length > MAX_MESSAGE_BYTES {
+        return Message::Other;
+    }
+    rest.get(..length)
+        .map_or(Message::Incomplete, Message::Body)
+}
+
+fn parse(body: &[u8]) -> Option<Offer> {
+    let mut body = Reader(body);
+    body.take(2 + 32)?; // legacy_version, random
+    body.vector8()?; // legacy_session_id
+    body.vector16()?; // cipher_suites
+    body.vector8()?; // legacy_compression_methods
+    let mut offer = Offer::default();
+    if body.0.is_empty() {
+        return Some(offer);
+    }
+    let mut extensions = Reader(body.vector16()?);
+    while !extensions.0.is_empty() {
+        let kind = extensions.u16()?;
+        let content = extensions.vector16()?;
+        match kind {
+            EXTENSION_SERVER_NAME => offer.server_name = host_name(content),
+            EXTENSION_ALPN => offer.alpn = protocols(content)?,
+            EXTENSION_SESSION_TICKET => offer.tickets = true,
+            _ => {}
+        }
+    }
+    Some(offer)
+}
+
+/// RFC 6066, 3. Only host names exist as names.
+fn host_name(content: &[u8]) -> Option<String> {
+    let mut list = Reader(Reader(content).vector16()?);
+    while !list.0.is_empty() {
+        let kind = list.take(1)?;
+        let name = list.vector16()?;
+        if kind == [0] && !name.is_empty() && name.is_ascii() && !name.contains(&0) {
+            return String::from_utf8(name.to_vec()).ok();
+        }
+    }
+    None
+}
+
+/// RFC 7301, 3.1. Checked, because others take this apart.
+fn protocols(content: &[u8]) -> Option<Vec<u8>> {
+    let list = Reader(content).vector16()?;
+    let mut names = Reader(list);
+    while !names.0.is_empty() {
+        names.vector8().filter(|name| !name.is_empty())?;
+    }
+    Some(list.to_vec())
+}
+
+/// Takes bytes from the front; `None` when there are too few.
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn u16(&mut self) -> Option<u16> {
+        let (taken, rest) = self.0.split_first_chunk::<2>()?;
+        self.0 = rest;
+        Some(u16::from_be_bytes(*taken))
+    }
+
+    fn vector8(&mut self) -> Option<&'a [u8]> {
+        let length = self.take(1)?.first().copied()?;
+        self.take(usize::from(length))
+    }
+
+    fn vector16(&mut self) -> Option<&'a [u8]> {
+        let length = self.u16()?;
+        self.take(usize::from(length))
+    }
+}

@@ -1,0 +1,186 @@
+//! Session tickets (RFC 5077, RFC 8446 4.6.1): sealed by keys that processes can share, or by keys made at random
+//! and renewed.
+//!
+//! A ticket is `name (16) || nonce (12) || AES-256-GCM-SIV(time of issue (8) || session)`. The nonce is random and
+//! the keys may be shared and long-lived, so the cipher is one that forgives a nonce that comes twice (RFC 8452).
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use aws_lc_rs::aead::{AES_256_GCM_SIV, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use aws_lc_rs::{hkdf, rand};
+use rustls::server::ProducesTickets;
+
+use crate::clock;
+
+/// Bytes of `ticketKeys`: name, HMAC key and AES key, 16 each.
+pub(crate) const TICKET_KEYS_BYTES: usize = 48;
+const NAME_BYTES: usize = 16;
+const TIME_BYTES: usize = 8;
+/// RFC 8446, 4.6.1: tickets live for a week at most.
+const MAX_LIFETIME_SECONDS: u32 = 7 * 24 * 3600;
+
+/// Makes and reads tickets.
+pub(crate) struct Ticketer {
+    lifetime_seconds: u32,
+    keys: Keys,
+}
+
+enum Keys {
+    Given(TicketKey),
+    /// Boxed: keys are large.
+    Rotating(Mutex<Box<Rotation>>),
+}
+
+struct Rotation {
+    current: TicketKey,
+    previous: Option<TicketKey>,
+    /// When `current` was made, in seconds since 1970.
+    since: u64,
+}
+
+/// The library gave no random bytes, or no key.
+#[derive(Debug)]
+pub(crate) struct NoKey;
+
+impl Ticketer {
+    /// With the given keys, or at random keys if they are empty.
+    pub(crate) fn new(ticket_keys: &[u8], lifetime_seconds: u32) -> Result<Self, NoKey> {
+        let keys = if ticket_keys.is_empty() {
+            let rotation = Rotation {
+                current: TicketKey::random()?,
+                previous: None,
+                since: clock::now(),
+            };
+            Keys::Rotating(Mutex::new(Box::new(rotation)))
+        } else {
+            Keys::Given(TicketKey::new(ticket_keys.try_into().map_err(|_| NoKey)?)?)
+        };
+        Ok(Self {
+            lifetime_seconds: lifetime_seconds.min(MAX_LIFETIME_SECONDS),
+            keys,
+        })
+    }
+}
+
+impl ProducesTickets for Ticketer {
+    fn enabled(&self) -> bool {
+        true
+    }
+
+    fn lifetime(&self) -> u32 {
+        self.lifetime_seconds
+    }
+
+    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+        let now = clock::now();
+        match &self.keys {
+            Keys::Given(key) => key.seal(now, plain),
+            Keys::Rotating(rotation) => {
+                let mut rotation = rotation.lock().unwrap_or_else(PoisonError::into_inner);
+                rotation.turn(now, self.lifetime_seconds);
+                rotation.current.seal(now, plain)
+            }
+        }
+    }
+
+    fn decrypt(&self, ticket: &[u8]) -> Option<Vec<u8>> {
+        let (issued, plain) = match &self.keys {
+            Keys::Given(key) => key.open(ticket)?,
+            Keys::Rotating(rotation) => {
+                let rotation = rotation.lock().unwrap_or_else(PoisonError::into_inner);
+                let previous = || rotation.previous.as_ref().and_then(|key| key.open(ticket));
+                rotation.current.open(ticket).or_else(previous)?
+            }
+        };
+        let age = clock::now().saturating_sub(issued);
+        (age <= u64::from(self.lifetime_seconds)).then_some(plain)
+    }
+}
+
+/// Keys stay out of debug output.
+impl fmt::Debug for Ticketer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Ticketer")
+    }
+}
+
+impl Rotation {
+    /// A key seals for one lifetime and opens for one more, so that each ticket lives as long as it was told to.
+    fn turn(&mut self, now: u64, lifetime_seconds: u32) {
+        let age = now.saturating_sub(self.since);
+        if age < u64::from(lifetime_seconds) {
+            return;
+        }
+        // Without random bytes the old key stays: the next ticket tries again.
+        if let Ok(next) = TicketKey::random() {
+            let last = std::mem::replace(&mut self.current, next);
+            self.previous = (age < 2 * u64::from(lifetime_seconds)).then_some(last);
+            self.since = now;
+        }
+    }
+}
+
+struct TicketKey {
+    name: [u8; NAME_BYTES],
+    key: LessSafeKey,
+}
+
+impl TicketKey {
+    fn random() -> Result<Self, NoKey> {
+        let mut bytes = [0; TICKET_KEYS_BYTES];
+        rand::fill(&mut bytes).map_err(|_| NoKey)?;
+        Self::new(&bytes)
+    }
+
+    fn new(bytes: &[u8; TICKET_KEYS_BYTES]) -> Result<Self, NoKey> {
+        let (name, secret) = bytes.split_first_chunk::<NAME_BYTES>().ok_or(NoKey)?;
+        // Node's two keys of 128 bits become one of 256.
+        let pseudo_random = hkdf::Salt::new(hkdf::HKDF_SHA256, name).extract(secret);
+        let info: [&[u8]; 1] = [b"portico session ticket 1"];
+        let material = pseudo_random
+            .expand(&info, &AES_256_GCM_SIV)
+            .map_err(|_| NoKey)?;
+        let key = UnboundKey::from(material);
+        Ok(Self {
+            name: *name,
+            key: LessSafeKey::new(key),
+        })
+    }
+
+    fn seal(&self, now: u64, plain: &[u8]) -> Option<Vec<u8>> {
+        let mut nonce = [0; NONCE_LEN];
+        rand::fill(&mut nonce).ok()?;
+        let start = NAME_BYTES + NONCE_LEN;
+        let mut ticket = Vec::with_capacity(start + TIME_BYTES + plain.len() + 16);
+        ticket.extend_from_slice(&self.name);
+        ticket.extend_from_slice(&nonce);
+        ticket.extend_from_slice(&now.to_be_bytes());
+        ticket.extend_from_slice(plain);
+        let nonce = Nonce::assume_unique_for_key(nonce);
+        let sealed = ticket.get_mut(start..)?;
+        let tag = self
+            .key
+            .seal_in_place_separate_tag(nonce, Aad::from(&self.name), sealed)
+            .ok()?;
+        ticket.extend_from_slice(tag.as_ref());
+        Some(ticket)
+    }
+
+    /// Time of issue and session.
+    fn open(&self, ticket: &[u8]) -> Option<(u64, Vec<u8>)> {
+        let (name, rest) = ticket.split_first_chunk::<NAME_BYTES>()?;
+        if *name != self.name {
+            return None;
+        }
+        let (nonce, sealed) = rest.split_first_chunk::<NONCE_LEN>()?;
+        let mut sealed = sealed.to_vec();
+        let nonce = Nonce::assume_unique_for_key(*nonce);
+        let opened = self
+            .key
+            .open_in_place(nonce, Aad::from(name), &mut sealed)
+            .ok()?;
+        let (time, session) = opened.split_first_chunk::<TIME_BYTES>()?;
+        Some((u64::from_be_bytes(*time), session.to_vec()))
+    }
+}

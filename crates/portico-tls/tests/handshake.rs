@@ -1,0 +1,356 @@
+//! What a handshake settles: names, ALPN, versions, groups, refusals, key log.
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used)]
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{BOTH, Pair, TLS12, TLS13, client_config, connect, context, names, options, server};
+use portico_tls::{AlpnChoice, Connection, ContextOptions, Refusal, ServerNames};
+
+fn with_alpn(
+    versions: &[&'static rustls::SupportedProtocolVersion],
+    protocols: &[&str],
+) -> Arc<rustls::ClientConfig> {
+    let mut config = client_config(versions, None);
+    config.alpn_protocols = protocols
+        .iter()
+        .map(|name| name.as_bytes().to_vec())
+        .collect();
+    Arc::new(config)
+}
+
+#[test]
+fn facts_tell_what_was_agreed_on() {
+    let options = ContextOptions {
+        alpn: vec![b"h2".to_vec(), b"http/1.1".to_vec()],
+        ..options(&server())
+    };
+    let names = names(&options);
+    for (versions, number) in [(TLS12, 0x0303), (TLS13, 0x0304)] {
+        let mut pair = connect(&with_alpn(versions, &["http/1.1"]), &names).unwrap();
+        let facts = pair.server.facts().unwrap().clone();
+        assert_eq!(facts.version, number);
+        assert!(portico_tls::names::cipher_suite(facts.cipher_suite).is_some());
+        assert!(portico_tls::names::named_group(facts.named_group).is_some());
+        assert_eq!(facts.server_name.as_deref(), Some("localhost"));
+        assert_eq!(facts.alpn.as_deref(), Some(&b"http/1.1"[..]));
+        assert!(!facts.resumed && !facts.certificate_requested);
+        assert_eq!(*pair.server.take_facts().unwrap(), facts);
+        assert!(pair.server.facts().is_none());
+    }
+}
+
+#[test]
+fn the_hybrid_group_is_used_with_clients_that_offer_it() {
+    let mut provider = rustls::crypto::aws_lc_rs::default_provider();
+    provider
+        .kx_groups
+        .insert(0, rustls::crypto::aws_lc_rs::kx_group::X25519MLKEM768);
+    let config = Arc::new(common::client_config_with(provider, TLS13, None));
+    let pair = connect(&config, &names(&options(&server()))).unwrap();
+    assert_eq!(pair.server.facts().unwrap().named_group, 0x11ec);
+}
+
+#[test]
+fn a_group_without_key_share_is_asked_for_again() {
+    let options = ContextOptions {
+        named_groups: vec![0x18],
+        ..options(&server())
+    };
+    let pair = connect(&Arc::new(client_config(TLS13, None)), &names(&options)).unwrap();
+    assert_eq!(pair.server.facts().unwrap().named_group, 0x18);
+}
+
+#[test]
+fn names_choose_the_certificate() {
+    let (first, second) = (server(), server());
+    let mut names = ServerNames::new(context(&options(&first)));
+    names.add("*.example.com", context(&options(&second)));
+    let names = Arc::new(names);
+    for versions in BOTH {
+        let config = Arc::new(client_config(versions, None));
+        for (name, wanted) in [
+            ("a.example.com", &second),
+            ("a.b.example.com", &first),
+            ("localhost", &first),
+        ] {
+            let mut pair = Pair::with(&config, name, Connection::new(Arc::clone(&names), false));
+            pair.pump().unwrap();
+            assert_eq!(
+                pair.client.peer_certificates().unwrap()[0].as_ref(),
+                wanted.der
+            );
+            assert_eq!(
+                pair.server.facts().unwrap().server_name.as_deref(),
+                Some(name)
+            );
+        }
+    }
+}
+
+#[test]
+fn the_application_may_choose_context_and_protocol() {
+    let (first, second) = (server(), server());
+    let names = names(&options(&first));
+    let other = context(&options(&second));
+    for versions in BOTH {
+        let config = with_alpn(versions, &["x", "spdy"]);
+        let mut pair = Pair::with(&config, "n.test", Connection::new(Arc::clone(&names), true));
+        pair.pump().unwrap();
+        assert!(pair.status.client_hello && !pair.status.handshake_done);
+        let hello = pair.server.client_hello().unwrap();
+        assert_eq!(hello.server_name.as_deref(), Some("n.test"));
+        assert_eq!(hello.alpn, b"\x01x\x04spdy");
+        pair.provide(Some(&other), AlpnChoice::Protocol(b"spdy"))
+            .unwrap();
+        assert!(pair.status.handshake_done);
+        assert!(pair.server.client_hello().is_none());
+        assert_eq!(
+            pair.client.peer_certificates().unwrap()[0].as_ref(),
+            second.der
+        );
+        assert_eq!(pair.client.alpn_protocol(), Some(&b"spdy"[..]));
+    }
+}
+
+#[test]
+fn ignoring_the_protocols_goes_on_without() {
+    let options = ContextOptions {
+        alpn: vec![b"h2".to_vec()],
+        ..options(&server())
+    };
+    let names = names(&options);
+    let config = with_alpn(TLS13, &["other"]);
+    let mut pair = Pair::with(&config, "a", Connection::new(Arc::clone(&names), true));
+    pair.pump().unwrap();
+    pair.provide(None, AlpnChoice::Ignore).unwrap();
+    assert_eq!(pair.server.facts().unwrap().alpn, None);
+    let error = connect(&config, &names).err().unwrap();
+    assert_eq!(error.code(), "ERR_SSL_NO_APPLICATION_PROTOCOL");
+}
+
+#[test]
+fn a_refusal_sends_its_alert() {
+    use rustls::AlertDescription as Alert;
+    let names = names(&options(&server()));
+    for (why, alert, code) in [
+        (
+            Refusal::ServerName,
+            Alert::UnrecognisedName,
+            "ERR_SSL_UNRECOGNIZED_NAME",
+        ),
+        (
+            Refusal::Alpn,
+            Alert::NoApplicationProtocol,
+            "ERR_SSL_NO_APPLICATION_PROTOCOL",
+        ),
+        (
+            Refusal::Internal,
+            Alert::InternalError,
+            "ERR_SSL_INTERNAL_ERROR",
+        ),
+    ] {
+        let config = with_alpn(TLS13, &["x"]);
+        let mut pair = Pair::with(&config, "a.test", Connection::new(Arc::clone(&names), true));
+        pair.pump().unwrap();
+        let mut output = Vec::new();
+        assert_eq!(pair.server.refuse(why, &mut output).code(), code);
+        pair.to_client(&output);
+        assert_eq!(pair.client_error, Some(rustls::Error::AlertReceived(alert)));
+    }
+}
+
+#[test]
+fn no_agreement_has_openssls_names() {
+    let tls13 = ContextOptions {
+        min_version: 0x0304,
+        ..options(&server())
+    };
+    let suite = ContextOptions {
+        cipher_suites: vec![0x1303],
+        min_version: 0x0304,
+        ..options(&server())
+    };
+    let no_identity = ContextOptions::default();
+    let mut provider = rustls::crypto::aws_lc_rs::default_provider();
+    provider
+        .cipher_suites
+        .retain(|suite| u16::from(suite.suite()) == 0x1301);
+    let only_aes = Arc::new(common::client_config_with(provider, TLS13, None));
+    let mut provider = rustls::crypto::aws_lc_rs::default_provider();
+    provider
+        .kx_groups
+        .retain(|group| u16::from(group.name()) == 0x17);
+    let only_p256 = Arc::new(common::client_config_with(provider, TLS13, None));
+    let x25519 = ContextOptions {
+        named_groups: vec![0x1d],
+        ..options(&server())
+    };
+    for (options, config, code) in [
+        (
+            tls13,
+            Arc::new(client_config(TLS12, None)),
+            "ERR_SSL_UNSUPPORTED_PROTOCOL",
+        ),
+        (suite, only_aes, "ERR_SSL_NO_SHARED_CIPHER"),
+        (
+            no_identity,
+            Arc::new(client_config(TLS13, None)),
+            "ERR_SSL_NO_SHARED_CIPHER",
+        ),
+        (x25519, only_p256, "ERR_SSL_NO_SUITABLE_KEY_SHARE"),
+    ] {
+        let mut pair = Pair::new(&config, &names(&options));
+        let error = pair.pump().unwrap_err();
+        assert_eq!(error.code(), code, "{error}");
+        assert!(
+            matches!(pair.client_error, Some(rustls::Error::AlertReceived(_))),
+            "the client is told: {:?}",
+            pair.client_error
+        );
+    }
+}
+
+#[test]
+fn what_is_no_tls_is_named() {
+    let names = names(&options(&server()));
+    let rows: [(&[u8], &str, usize); 7] = [
+        (
+            b"GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+            "ERR_SSL_HTTP_REQUEST",
+            0,
+        ),
+        (b"POST / HTTP/1.1\r\n\r\n", "ERR_SSL_HTTP_REQUEST", 0),
+        (
+            b"CONNECT a:1 HTTP/1.1\r\n\r\n",
+            "ERR_SSL_HTTPS_PROXY_REQUEST",
+            0,
+        ),
+        (
+            b"SSH-2.0-OpenSSH_9.2\r\n",
+            "ERR_SSL_WRONG_VERSION_NUMBER",
+            7,
+        ),
+        (&[0; 64], "ERR_SSL_WRONG_VERSION_NUMBER", 7),
+        (
+            &[0x16, 3, 1, 0xff, 0xff, 1, 0, 0, 0],
+            "ERR_SSL_PACKET_LENGTH_TOO_LONG",
+            7,
+        ),
+        (&[0x17, 3, 3, 0, 1, 0], "ERR_SSL_UNEXPECTED_MESSAGE", 7),
+    ];
+    for (bytes, code, alert_bytes) in rows {
+        let mut server = Connection::new(Arc::clone(&names), false);
+        let mut output = Vec::new();
+        let error = server
+            .handle_input(&mut bytes.to_vec(), &mut Vec::new(), &mut output)
+            .unwrap_err();
+        assert_eq!(error.code(), code, "{bytes:?}: {error}");
+        assert_eq!(output.len(), alert_bytes, "{bytes:?}");
+        assert!(!server.is_handshaking());
+    }
+}
+
+#[test]
+fn the_identity_follows_the_clients_schemes() {
+    let ec = server();
+    let rsa = common::self_signed(common::params("localhost"), common::rsa_key());
+    let options = ContextOptions {
+        identities: vec![rsa.identity(), ec.identity()],
+        ..ContextOptions::default()
+    };
+    let names = names(&options);
+    // A TLS 1.2 client with RSA suites only.
+    let mut provider = rustls::crypto::aws_lc_rs::default_provider();
+    provider
+        .cipher_suites
+        .retain(|suite| u16::from(suite.suite()) == 0xc02f);
+    let only_rsa = Arc::new(common::client_config_with(provider, TLS12, None));
+    let pair = connect(&only_rsa, &names).unwrap();
+    assert_eq!(
+        pair.client.peer_certificates().unwrap()[0].as_ref(),
+        rsa.der
+    );
+    for versions in BOTH {
+        let pair = connect(&Arc::new(client_config(versions, None)), &names).unwrap();
+        assert_eq!(pair.client.peer_certificates().unwrap()[0].as_ref(), ec.der);
+    }
+}
+
+#[test]
+fn allowed_schemes_limit_our_signatures() {
+    let rsa = common::self_signed(common::params("localhost"), common::rsa_key());
+    let pkcs1 = ContextOptions {
+        signature_schemes: vec![0x0401],
+        ..options(&rsa)
+    };
+    let names = names(&pkcs1);
+    assert!(connect(&Arc::new(client_config(TLS12, None)), &names).is_ok());
+    let error = connect(&Arc::new(client_config(TLS13, None)), &names)
+        .err()
+        .unwrap();
+    assert_eq!(
+        error.code(),
+        "ERR_SSL_NO_SUITABLE_SIGNATURE_ALGORITHM",
+        "{error}"
+    );
+}
+
+#[test]
+fn the_servers_order_of_suites_counts_unless_told_otherwise() {
+    let mut provider = rustls::crypto::aws_lc_rs::default_provider();
+    provider
+        .cipher_suites
+        .sort_by_key(|suite| u16::from(suite.suite()) != 0x1301);
+    let config = Arc::new(common::client_config_with(provider, TLS13, None));
+    for (honor_cipher_order, wanted) in [(true, 0x1302), (false, 0x1301)] {
+        let options = ContextOptions {
+            honor_cipher_order,
+            ..options(&server())
+        };
+        let pair = connect(&config, &names(&options)).unwrap();
+        assert_eq!(pair.server.facts().unwrap().cipher_suite, wanted);
+    }
+}
+
+#[test]
+fn the_key_log_has_the_lines_of_this_connection_only() {
+    let options = ContextOptions {
+        key_log: true,
+        ..options(&server())
+    };
+    let names = names(&options);
+    for (versions, labels) in [
+        (TLS12, &["CLIENT_RANDOM "][..]),
+        (
+            TLS13,
+            &[
+                "CLIENT_HANDSHAKE_TRAFFIC_SECRET ",
+                "SERVER_HANDSHAKE_TRAFFIC_SECRET ",
+                "CLIENT_TRAFFIC_SECRET_0 ",
+                "SERVER_TRAFFIC_SECRET_0 ",
+                "EXPORTER_SECRET ",
+            ][..],
+        ),
+    ] {
+        let client = || Arc::new(client_config(versions, None));
+        let mut other = connect(&client(), &names).unwrap();
+        let mut pair = connect(&client(), &names).unwrap();
+        let lines = pair.server.take_key_log();
+        let lines: Vec<_> = lines
+            .iter()
+            .map(|line| std::str::from_utf8(line).unwrap())
+            .collect();
+        assert_eq!(lines.len(), labels.len(), "{lines:?}");
+        for label in labels {
+            assert!(
+                lines
+                    .iter()
+                    .any(|line| line.starts_with(label) && line.ends_with('\n'))
+            );
+        }
+        assert!(pair.server.take_key_log().is_empty());
+        assert_eq!(other.server.take_key_log().len(), labels.len());
+    }
+}
