@@ -66,7 +66,7 @@ function keepAlive(response) {
 
 function describe(seen) {
   const { error, request } = seen;
-  if (error && error.code?.startsWith('HPE_')) return { verdict: `${error.code}: ${error.reason}`, bytesParsed: error.bytesParsed };
+  if (error && error.code?.startsWith('HPE_')) return { verdict: `${error.code}: ${error.reason} @${error.bytesParsed}` };
   if (error) return { verdict: `error ${error.code}` };
   if (!request) return { verdict: 'incomplete' };
   const words = [
