@@ -156,6 +156,7 @@ impl Handshake {
                 }
                 Err(error) => Err(error),
             };
+            let discard = discard.min(self.offered);
             self.offered -= discard;
             self.received.drain(..discard);
             result?;
@@ -165,13 +166,14 @@ impl Handshake {
         }
     }
 
-    /// After an error rustls still holds the alert for it.
+    /// After an error rustls still holds the alert for it. It is asked only while it has something to send: a look at
+    /// the input in this state would index beyond an empty buffer and panic (rustls 0.23.46).
     fn drain_alert(&mut self, output: &mut Vec<u8>) {
-        while let UnbufferedStatus {
-            state: Ok(ConnectionState::EncodeTlsData(data)),
-            ..
-        } = self.connection.process_tls_records(&mut [])
-        {
+        while self.connection.wants_write() {
+            let state = self.connection.process_tls_records(&mut []).state;
+            let Ok(ConnectionState::EncodeTlsData(data)) = state else {
+                return;
+            };
             if encode(data, output).is_err() {
                 return;
             }
