@@ -40,99 +40,103 @@ pub enum ParseErrorCode {
     InvalidUrlFragment = 12,
     /// `HPE_INVALID_URL`: Expected CRLF.
     ExpectedCrlfAfterUrl = 13,
+    /// `HPE_INVALID_CONSTANT`: Invalid method for HTTP/x.x request.
+    MethodOfRtsp = 14,
     /// `HPE_INVALID_CONSTANT`: Expected HTTP/, RTSP/ or ICE/.
-    ExpectedHttp = 14,
+    ExpectedHttp = 15,
     /// `HPE_INVALID_VERSION`: Invalid major version.
-    InvalidMajorVersion = 15,
+    InvalidMajorVersion = 16,
     /// `HPE_INVALID_VERSION`: Expected dot.
-    ExpectedDotInVersion = 16,
+    ExpectedDotInVersion = 17,
     /// `HPE_INVALID_VERSION`: Invalid minor version.
-    InvalidMinorVersion = 17,
+    InvalidMinorVersion = 18,
     /// `HPE_INVALID_VERSION`: Invalid HTTP version.
-    InvalidVersion = 18,
+    InvalidVersion = 19,
     /// `HPE_INVALID_VERSION`: Expected CRLF after version.
-    ExpectedCrlfAfterVersion = 19,
+    ExpectedCrlfAfterVersion = 20,
     /// `HPE_STRICT`: Expected CRLF after version.
-    ExpectedLfAfterVersion = 20,
+    ExpectedLfAfterVersion = 21,
     /// `HPE_UNEXPECTED_SPACE`: Unexpected space after start line.
-    UnexpectedSpaceAfterStartLine = 21,
+    UnexpectedSpaceAfterStartLine = 22,
     /// `HPE_INVALID_HEADER_TOKEN`: Invalid header token.
-    InvalidHeaderToken = 22,
+    InvalidHeaderToken = 23,
     /// `HPE_INVALID_HEADER_TOKEN`: Invalid header field char.
-    InvalidHeaderFieldCharacter = 23,
+    InvalidHeaderFieldCharacter = 24,
     /// `HPE_INVALID_HEADER_TOKEN`: Invalid header value char.
-    InvalidHeaderValueCharacter = 24,
+    InvalidHeaderValueCharacter = 25,
     /// `HPE_INVALID_HEADER_TOKEN`: Unexpected whitespace after header value.
-    UnexpectedWhitespaceAfterValue = 25,
+    UnexpectedWhitespaceAfterValue = 26,
     /// `HPE_CR_EXPECTED`: Missing expected CR after header value.
-    ExpectedCrAfterValue = 26,
+    ExpectedCrAfterValue = 27,
     /// `HPE_LF_EXPECTED`: Missing expected LF after header value.
-    ExpectedLfAfterValue = 27,
+    ExpectedLfAfterValue = 28,
     /// `HPE_STRICT`: Expected LF after CR.
-    ExpectedLfAfterEmptyValue = 28,
+    ExpectedLfAfterEmptyValue = 29,
     /// `HPE_STRICT`: Expected LF after headers.
-    ExpectedLfAfterHeaders = 29,
+    ExpectedLfAfterHeaders = 30,
     /// `HPE_HEADER_OVERFLOW`: Header overflow.
-    HeaderOverflow = 30,
+    HeaderOverflow = 31,
     /// `HPE_INVALID_CONTENT_LENGTH`: Empty Content-Length.
-    EmptyContentLength = 31,
+    EmptyContentLength = 32,
     /// `HPE_INVALID_CONTENT_LENGTH`: Invalid character in Content-Length.
-    InvalidContentLength = 32,
+    InvalidContentLength = 33,
     /// `HPE_INVALID_CONTENT_LENGTH`: Content-Length overflow.
-    ContentLengthOverflow = 33,
+    ContentLengthOverflow = 34,
     /// `HPE_INVALID_CONTENT_LENGTH`: Content-Length can't be present with Transfer-Encoding.
-    ContentLengthWithTransferEncoding = 34,
+    ContentLengthWithTransferEncoding = 35,
     /// `HPE_UNEXPECTED_CONTENT_LENGTH`: Duplicate Content-Length.
-    DuplicateContentLength = 35,
+    DuplicateContentLength = 36,
     /// `HPE_INVALID_TRANSFER_ENCODING`: Transfer-Encoding can't be present with Content-Length.
-    TransferEncodingWithContentLength = 36,
+    TransferEncodingWithContentLength = 37,
+    /// `HPE_INVALID_TRANSFER_ENCODING`: Empty Transfer-Encoding.
+    EmptyTransferEncoding = 38,
     /// `HPE_INVALID_TRANSFER_ENCODING`: Invalid `Transfer-Encoding` header value.
-    InvalidTransferEncodingValue = 37,
+    InvalidTransferEncodingValue = 39,
     /// `HPE_INVALID_TRANSFER_ENCODING`: Request has invalid `Transfer-Encoding`.
-    InvalidTransferEncoding = 38,
+    InvalidTransferEncoding = 40,
     /// More than one `Host` (RFC 9112, section 3.2). Portico's own: llhttp lets it pass.
-    DuplicateHost = 39,
+    DuplicateHost = 41,
     /// `Host` that is not `uri-host [":" port]` (RFC 9112, section 3.2). Portico's own: llhttp lets it pass.
-    InvalidHost = 40,
+    InvalidHost = 42,
     /// `HPE_INVALID_CHUNK_SIZE`: Invalid character in chunk size.
-    InvalidChunkSize = 41,
+    InvalidChunkSize = 43,
     /// `HPE_INVALID_CHUNK_SIZE`: Chunk size overflow.
-    ChunkSizeOverflow = 42,
+    ChunkSizeOverflow = 44,
     /// `HPE_CR_EXPECTED`: Missing expected CR after chunk size.
-    ExpectedCrAfterChunkSize = 43,
+    ExpectedCrAfterChunkSize = 45,
     /// `HPE_STRICT`: Expected LF after chunk size.
-    ExpectedLfAfterChunkSize = 44,
+    ExpectedLfAfterChunkSize = 46,
     /// `HPE_CR_EXPECTED`: Missing expected CR after chunk data.
-    ExpectedCrAfterChunkData = 45,
+    ExpectedCrAfterChunkData = 47,
     /// `HPE_STRICT`: Expected LF after chunk data.
-    ExpectedLfAfterChunkData = 46,
+    ExpectedLfAfterChunkData = 48,
     /// `HPE_STRICT`: Invalid character in chunk extensions.
-    InvalidChunkExtension = 47,
+    InvalidChunkExtension = 49,
     /// `HPE_STRICT`: Invalid character in chunk extensions name.
-    InvalidChunkExtensionName = 48,
+    InvalidChunkExtensionName = 50,
     /// `HPE_STRICT`: Invalid character in chunk extensions value.
-    InvalidChunkExtensionValue = 49,
+    InvalidChunkExtensionValue = 51,
     /// `HPE_STRICT`: Invalid character in chunk extensions quoted value.
-    InvalidChunkExtensionQuotedValue = 50,
+    InvalidChunkExtensionQuotedValue = 52,
     /// `HPE_STRICT`: Invalid quoted-pair in chunk extensions quoted value.
-    InvalidChunkExtensionQuotedPair = 51,
+    InvalidChunkExtensionQuotedPair = 53,
     /// `HPE_STRICT`: Invalid character in chunk extensions quote value.
-    InvalidAfterChunkExtensionQuotedValue = 52,
+    InvalidAfterChunkExtensionQuotedValue = 54,
     /// `HPE_CR_EXPECTED`: Missing expected CR after chunk extension name.
-    ExpectedCrAfterChunkExtensionName = 53,
+    ExpectedCrAfterChunkExtensionName = 55,
     /// `HPE_CR_EXPECTED`: Missing expected CR after chunk extension value.
-    ExpectedCrAfterChunkExtensionValue = 54,
+    ExpectedCrAfterChunkExtensionValue = 56,
     /// `HPE_CHUNK_EXTENSIONS_OVERFLOW`: Chunk extensions overflow.
-    ChunkExtensionsOverflow = 55,
+    ChunkExtensionsOverflow = 57,
     /// The peer ended its side in the middle of a message. The connection's owner reports it, not a parser.
-    InvalidEofState = 56,
+    InvalidEofState = 58,
     /// Bytes after a message that ended the connection. The connection's owner reports it, not a parser.
-    DataAfterClose = 57,
+    DataAfterClose = 59,
 }
 
 impl ParseErrorCode {
     /// All codes in order of their numbers: `ALL[0]` has number 1.
-    pub const ALL: [ParseErrorCode; 57] = [
+    pub const ALL: [ParseErrorCode; 59] = [
         ParseErrorCode::InvalidMethod,
         ParseErrorCode::ExpectedSpaceAfterMethod,
         ParseErrorCode::ExpectedHttp2Preface,
@@ -146,6 +150,7 @@ impl ParseErrorCode {
         ParseErrorCode::InvalidUrlQuery,
         ParseErrorCode::InvalidUrlFragment,
         ParseErrorCode::ExpectedCrlfAfterUrl,
+        ParseErrorCode::MethodOfRtsp,
         ParseErrorCode::ExpectedHttp,
         ParseErrorCode::InvalidMajorVersion,
         ParseErrorCode::ExpectedDotInVersion,
@@ -169,6 +174,7 @@ impl ParseErrorCode {
         ParseErrorCode::ContentLengthWithTransferEncoding,
         ParseErrorCode::DuplicateContentLength,
         ParseErrorCode::TransferEncodingWithContentLength,
+        ParseErrorCode::EmptyTransferEncoding,
         ParseErrorCode::InvalidTransferEncodingValue,
         ParseErrorCode::InvalidTransferEncoding,
         ParseErrorCode::DuplicateHost,
@@ -216,6 +222,29 @@ impl ParseErrorCode {
         self.name_and_reason().1
     }
 
+    /// Whether llhttp has gone past the offending byte when it reports it.
+    const fn counts_its_byte(self) -> bool {
+        matches!(
+            self,
+            Self::InvalidUrlCharacter
+                | Self::DoubleAtInUrl
+                | Self::UnexpectedSpaceAfterStartLine
+                | Self::InvalidHeaderFieldCharacter
+                | Self::ContentLengthOverflow
+                | Self::ContentLengthWithTransferEncoding
+                | Self::TransferEncodingWithContentLength
+                | Self::InvalidTransferEncodingValue
+                | Self::ChunkSizeOverflow
+                | Self::ExpectedCrAfterChunkSize
+                | Self::ExpectedCrAfterChunkData
+                | Self::InvalidChunkExtension
+                | Self::InvalidChunkExtensionName
+                | Self::InvalidChunkExtensionValue
+                | Self::InvalidChunkExtensionQuotedValue
+                | Self::InvalidChunkExtensionQuotedPair
+        )
+    }
+
     /// The table behind [`Self::name`] and [`Self::reason`].
     const fn name_and_reason(self) -> (&'static str, &'static str) {
         match self {
@@ -234,6 +263,10 @@ impl ParseErrorCode {
             Self::InvalidUrlQuery => ("HPE_INVALID_URL", "Invalid char in url query"),
             Self::InvalidUrlFragment => ("HPE_INVALID_URL", "Invalid char in url fragment start"),
             Self::ExpectedCrlfAfterUrl => ("HPE_INVALID_URL", "Expected CRLF"),
+            Self::MethodOfRtsp => (
+                "HPE_INVALID_CONSTANT",
+                "Invalid method for HTTP/x.x request",
+            ),
             Self::ExpectedHttp => ("HPE_INVALID_CONSTANT", "Expected HTTP/, RTSP/ or ICE/"),
             Self::InvalidMajorVersion => ("HPE_INVALID_VERSION", "Invalid major version"),
             Self::ExpectedDotInVersion => ("HPE_INVALID_VERSION", "Expected dot"),
@@ -285,6 +318,9 @@ impl ParseErrorCode {
                 "HPE_INVALID_TRANSFER_ENCODING",
                 "Transfer-Encoding can't be present with Content-Length",
             ),
+            Self::EmptyTransferEncoding => {
+                ("HPE_INVALID_TRANSFER_ENCODING", "Empty Transfer-Encoding")
+            }
             Self::InvalidTransferEncodingValue => (
                 "HPE_INVALID_TRANSFER_ENCODING",
                 "Invalid `Transfer-Encoding` header value",
@@ -346,9 +382,20 @@ impl ParseErrorCode {
 pub struct ParseError {
     /// What is wrong.
     pub code: ParseErrorCode,
-    /// Index of the offending byte in the bytes given to the parser (their length where the byte before it was the
-    /// last one needed to tell).
+    /// How far the parser had come in the bytes it was given: `bytesParsed` in Node. The index of the offending byte,
+    /// or of the one after it, as llhttp does it.
     pub offset: usize,
+}
+
+impl ParseError {
+    /// The error for an offending byte at `index`.
+    #[cold]
+    pub(super) const fn at(code: ParseErrorCode, index: usize) -> Self {
+        Self {
+            code,
+            offset: index + code.counts_its_byte() as usize,
+        }
+    }
 }
 
 impl fmt::Display for ParseError {

@@ -30,6 +30,9 @@ const EXPECT_OTHER: u16 = 512;
 /// These are trailer fields.
 const TRAILERS: u16 = 1024;
 
+/// An empty value is found to be wrong after its line end.
+const AFTER_EMPTY: usize = 2;
+
 /// What is wrong with a value, and at which byte of it.
 type ValueError = (Code, usize);
 
@@ -100,7 +103,7 @@ impl Facts {
             }
             name::CONTENT_LENGTH => {
                 if value.is_empty() {
-                    return Err((Code::EmptyContentLength, 0));
+                    return Err((Code::EmptyContentLength, AFTER_EMPTY));
                 }
                 if self.has(CONTENT_LENGTH) {
                     return Err((Code::DuplicateContentLength, 0));
@@ -131,8 +134,7 @@ impl Facts {
     fn transfer_encoding(self, raw: &[u8], complete: bool) -> Result<u16, ValueError> {
         const REFUSED: Code = Code::InvalidTransferEncodingValue;
         if raw.is_empty() {
-            // llhttp takes an empty list for no field at all; RFC 9112, section 6.3 wants `chunked` last.
-            return Ok(self.flags | TRANSFER_ENCODING);
+            return Err((Code::EmptyTransferEncoding, AFTER_EMPTY));
         }
         if self.has(CHUNKED) {
             return Err((REFUSED, 0));

@@ -1,6 +1,5 @@
 //! Field lines (RFC 9112, section 5), of a head or of a trailer section.
 
-use super::error;
 use super::progress::Progress;
 use crate::h1::error::{ParseError, ParseErrorCode as Code};
 use crate::h1::field::Field;
@@ -50,7 +49,7 @@ fn look_on(bytes: &[u8], state: &mut Progress, limits: &HeadLimits) -> Result<bo
         return Ok(true);
     }
     state.scanned = length as u32;
-    check_size(state, length, limits)?;
+    check_size(state, length, bytes, limits)?;
     Ok(false)
 }
 
@@ -89,7 +88,7 @@ pub(super) fn parse(
             }
         }
         if count >= max_fields && limits.excess_fields == ExcessFields::Refuse {
-            return Err(error(Code::HeaderOverflow, colon));
+            return Err(ParseError::at(Code::HeaderOverflow, colon + 1));
         }
         let special = number.wrapping_sub(1) < PROXY_CONNECTION;
         let value = value_start(bytes, colon + 1);
@@ -111,10 +110,10 @@ pub(super) fn parse(
             state
                 .facts
                 .check_name(number)
-                .map_err(|code| error(code, colon))
+                .map_err(|code| ParseError::at(code, colon))
                 .and_then(|()| {
                     let learnt = state.facts.learn(number, trimmed, raw);
-                    learnt.map_err(|(code, at)| error(code, value + at))
+                    learnt.map_err(|(code, at)| ParseError::at(code, value + at))
                 })?;
         }
         if count < keep_up_to {
@@ -132,7 +131,7 @@ pub(super) fn parse(
     }
     match bytes.get(line + 1) {
         Some(b'\n') => Ok(Some(line + 2)),
-        Some(_) => Err(error(Code::ExpectedLfAfterHeaders, line + 1)),
+        Some(_) => Err(ParseError::at(Code::ExpectedLfAfterHeaders, line + 1)),
         None => {
             save(state, line, counted, count);
             Ok(None)
@@ -171,7 +170,7 @@ fn without_name(
 ) -> Result<Option<usize>, ParseError> {
     let line = state.line as usize;
     let end = token_end(bytes, line);
-    check_size(state, end, limits)?;
+    check_size(state, end, bytes, limits)?;
     let Some(&byte) = bytes.get(end) else {
         state.scanned = end as u32;
         return Ok(None);
@@ -185,15 +184,15 @@ fn without_name(
         && !state.facts.in_trailers()
     {
         Code::UnexpectedSpaceAfterStartLine
-    } else if byte == b' ' && is_special_in_llhttp(name) {
+    } else if byte == b'\n' && name.is_empty() || byte == b' ' && is_special_in_llhttp(name) {
         Code::InvalidHeaderFieldCharacter
     } else {
         Code::InvalidHeaderToken
     };
-    Err(error(code, end))
+    Err(ParseError::at(code, end))
 }
 
-/// llhttp has its own word for a space after the names that it evaluates.
+/// llhttp has its own words for a space after the names that it evaluates.
 fn is_special_in_llhttp(name: &[u8]) -> bool {
     matches!(
         field_name::field_name_number(name),
@@ -211,11 +210,12 @@ fn unfinished_line(
     line: (u16, usize, usize, usize),
 ) -> Result<Option<usize>, ParseError> {
     let (number, colon, value, end) = line;
+    state.colon = colon as u32;
+    check_size(state, colon, bytes, limits)?;
     state
         .facts
         .check_name(number)
-        .map_err(|code| error(code, colon))?;
-    state.colon = colon as u32;
+        .map_err(|code| ParseError::at(code, colon))?;
     if value < bytes.len() {
         state.value = value as u32;
     }
@@ -232,11 +232,11 @@ fn unfinished_line(
             (Err(refusal), _) => refusal,
         };
         if at != usize::MAX {
-            check_size(state, value + at, limits)?;
-            return Err(error(code, value + at));
+            check_size(state, value + at, bytes, limits)?;
+            return Err(ParseError::at(code, value + at));
         }
     }
-    check_size(state, end, limits)?;
+    check_size(state, end, bytes, limits)?;
     line_end(bytes, state, value, end)
 }
 
@@ -259,21 +259,29 @@ fn line_end(
             return Ok(None);
         }
         // Only folded lines and sizes bring a whole line end here; sizes have been checked.
-        [b'\r', b'\n', ..] if empty => (Code::InvalidHeaderValueCharacter, end + 2),
+        [b'\r', b'\n', ..] if empty => (Code::InvalidHeaderValueCharacter, end + 3),
+        [b'\n', ..] if empty => (Code::InvalidHeaderValueCharacter, end + 1),
         [b'\r', b'\n', ..] => (Code::UnexpectedWhitespaceAfterValue, end + 2),
         [b'\r', ..] if empty => (Code::ExpectedLfAfterEmptyValue, end + 1),
         [b'\r', ..] => (Code::ExpectedLfAfterValue, end + 1),
-        [b'\n', ..] if !empty => (Code::ExpectedCrAfterValue, end),
+        [b'\n', ..] => (Code::ExpectedCrAfterValue, end),
         _ => (Code::InvalidHeaderValueCharacter, end),
     };
-    Err(error(code, offset))
+    Err(ParseError::at(code, offset))
 }
 
 /// Refuses what has reached `max_header_size` with the bytes before `end`.
 #[cold]
-fn check_size(state: &Progress, end: usize, limits: &HeadLimits) -> Result<(), ParseError> {
+fn check_size(
+    state: &Progress,
+    end: usize,
+    bytes: &[u8],
+    limits: &HeadLimits,
+) -> Result<(), ParseError> {
     if state.counted_up_to(end) >= u64::from(limits.max_header_size) {
-        return Err(error(Code::HeaderOverflow, end));
+        // llhttp counts the byte that ends a name or value, if it is there.
+        let offset = end + usize::from(end < bytes.len());
+        return Err(ParseError::at(Code::HeaderOverflow, offset));
     }
     Ok(())
 }

@@ -180,12 +180,7 @@ fn within_limit<'a>(bytes: &'a [u8], limits: &HeadLimits) -> &'a [u8] {
 #[cold]
 fn incomplete(bytes: &[u8], limits: &HeadLimits) -> Result<Option<usize>, ParseError> {
     if bytes.len() >= limits.max_head_bytes() as usize {
-        return Err(error(ParseErrorCode::HeaderOverflow, bytes.len()));
+        return Err(ParseError::at(ParseErrorCode::HeaderOverflow, bytes.len()));
     }
     Ok(None)
-}
-
-#[cold]
-fn error(code: ParseErrorCode, offset: usize) -> ParseError {
-    ParseError { code, offset }
 }

@@ -1,8 +1,8 @@
 //! The request line (RFC 9112, section 3).
 
+use super::leading_blank;
 use super::progress::{Progress, Stage};
 use super::target::{self, TargetState};
-use super::{error, leading_blank};
 use crate::h1::error::{ParseError, ParseErrorCode as Code};
 use crate::h1::field::Span;
 use crate::h1::limits::HeadLimits;
@@ -118,9 +118,19 @@ fn method(bytes: &[u8], state: &mut Progress) -> Result<bool, ParseError> {
                     state.scanned = end as u32 + 1;
                     Ok(true)
                 }
-                Some(_) => Err(error(Code::ExpectedSpaceAfterMethod, end)),
+                Some(_) => Err(ParseError::at(Code::ExpectedSpaceAfterMethod, end)),
                 None => Ok(false),
             };
+        }
+        let common = rest.iter().zip(name).take_while(|(a, b)| a == b).count();
+        matched = matched.max(common);
+    }
+    for name in RTSP_METHODS {
+        if rest
+            .strip_prefix(name)
+            .is_some_and(|after| after.first() == Some(&b' '))
+        {
+            return Err(ParseError::at(Code::MethodOfRtsp, start + name.len()));
         }
         let common = rest.iter().zip(name).take_while(|(a, b)| a == b).count();
         matched = matched.max(common);
@@ -128,20 +138,35 @@ fn method(bytes: &[u8], state: &mut Progress) -> Result<bool, ParseError> {
     if matched == rest.len() {
         Ok(false)
     } else {
-        Err(error(Code::InvalidMethod, start + matched))
+        Err(ParseError::at(Code::InvalidMethod, start + matched))
     }
 }
+
+/// llhttp knows these too, and refuses them for HTTP. We do so at once; what begins like one is called the same way.
+const RTSP_METHODS: [&[u8]; 11] = [
+    b"DESCRIBE",
+    b"ANNOUNCE",
+    b"SETUP",
+    b"PLAY",
+    b"PAUSE",
+    b"TEARDOWN",
+    b"GET_PARAMETER",
+    b"SET_PARAMETER",
+    b"REDIRECT",
+    b"RECORD",
+    b"FLUSH",
+];
 
 /// A client that speaks HTTP/2 with prior knowledge (RFC 9113, section 3.4). Never a success here.
 fn http2_preface(rest: &[u8], start: usize) -> Result<(), ParseError> {
     const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
     let matched = rest.iter().zip(PREFACE).take_while(|(a, b)| a == b).count();
     if matched == PREFACE.len() {
-        Err(error(Code::Http2Preface, start + matched))
+        Err(ParseError::at(Code::Http2Preface, start + matched))
     } else if matched == rest.len() {
         Ok(())
     } else {
-        Err(error(Code::ExpectedHttp2Preface, start + matched))
+        Err(ParseError::at(Code::ExpectedHttp2Preface, start + matched))
     }
 }
 
@@ -175,7 +200,7 @@ fn target(bytes: &[u8], state: &mut Progress, limits: &HeadLimits) -> Result<boo
         Err(error) => error.offset,
     };
     if end - start >= limits.max_header_size as usize {
-        return Err(error(Code::HeaderOverflow, end));
+        return Err(ParseError::at(Code::HeaderOverflow, end));
     }
     outcome?;
     state.scanned = end as u32;
@@ -186,11 +211,11 @@ fn target(bytes: &[u8], state: &mut Progress, limits: &HeadLimits) -> Result<boo
         Some(b'\r') => {
             return match bytes.get(end + 1) {
                 None => Ok(false),
-                Some(b'\n') => Err(error(Code::InvalidVersion, end)),
-                Some(_) => Err(error(Code::ExpectedCrlfAfterUrl, end + 1)),
+                Some(b'\n') => Err(ParseError::at(Code::InvalidVersion, end)),
+                Some(_) => Err(ParseError::at(Code::ExpectedCrlfAfterUrl, end + 1)),
             };
         }
-        Some(_) => return Err(error(Code::InvalidVersion, end)),
+        Some(_) => return Err(ParseError::at(Code::InvalidVersion, end)),
     }
     state.stage = Stage::AfterTarget;
     state.target.length = (end - start) as u32;
@@ -209,7 +234,7 @@ fn after_target(bytes: &[u8], state: &mut Progress) -> Result<bool, ParseError> 
         match bytes.get(at) {
             None => return Ok(false),
             Some(byte) if byte == expected => at += 1,
-            Some(_) => return Err(error(Code::ExpectedHttp, at)),
+            Some(_) => return Err(ParseError::at(Code::ExpectedHttp, at)),
         }
     }
     let rest = bytes.get(at..).unwrap_or_default();
@@ -240,9 +265,10 @@ fn after_target(bytes: &[u8], state: &mut Progress) -> Result<bool, ParseError> 
         ),
     ];
     // Where llhttp says it found each of them.
-    for ((right, code), offset) in version.into_iter().zip([0, 1, 2, 3, 3, 4]) {
+    let bare_lf = usize::from(rest.get(3) == Some(&b'\n'));
+    for ((right, code), offset) in version.into_iter().zip([0, 1, 2, 3, 3 + bare_lf, 4]) {
         if !right {
-            return Err(error(code, at + offset));
+            return Err(ParseError::at(code, at + offset));
         }
     }
     let [_, _, minor, _, _, ..] = rest else {

@@ -8,7 +8,6 @@
 //!
 //! Visible characters that RFC 3986 wants escaped (`|`, `"`, `{`, ...) are let through, as browsers send them.
 
-use super::error;
 use crate::h1::error::{ParseError, ParseErrorCode as Code};
 use crate::h1::scan;
 
@@ -42,7 +41,7 @@ pub(super) fn advance(
             return Ok(at);
         };
         if matches!(byte, b'\t' | b'\x0c') {
-            return Err(error(Code::InvalidUrlCharacter, at));
+            return Err(ParseError::at(Code::InvalidUrlCharacter, at));
         }
         *state = match (*state, byte) {
             (TargetState::Start, b'/' | b'*') => TargetState::Path,
@@ -55,11 +54,11 @@ pub(super) fn advance(
             (TargetState::Server | TargetState::ServerAt, b'/' | b'?') => TargetState::Path,
             (TargetState::Server | TargetState::ServerAt, b' ' | b'\r' | b'\n') => return Ok(at),
             (TargetState::Server, b'@') => TargetState::ServerAt,
-            (TargetState::ServerAt, b'@') => return Err(error(Code::DoubleAtInUrl, at)),
+            (TargetState::ServerAt, b'@') => return Err(ParseError::at(Code::DoubleAtInUrl, at)),
             (TargetState::Server | TargetState::ServerAt, other) if is_server(other) => {
                 TargetState::Server
             }
-            (state, _) => return Err(error(refusal(state, byte), at)),
+            (state, _) => return Err(ParseError::at(refusal(state, byte), at)),
         };
         at += 1;
     }
@@ -82,7 +81,7 @@ fn path(bytes: &[u8], start: usize, from: usize) -> Result<usize, ParseError> {
             }
         }
     };
-    Err(error(code, end))
+    Err(ParseError::at(code, end))
 }
 
 /// `userinfo`, `host` and `port` of RFC 3986 without its checks of their order.
