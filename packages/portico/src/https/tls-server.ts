@@ -55,8 +55,6 @@ export class TlsServer implements TlsProvider {
   #keyLog = false;
   /** Set once somebody gave or read ticket keys: from then on they are fixed. */
   #ticketKeys: Uint8Array;
-  /** `allowPartialTrustChain`, which Node's own `setSecureContext` does not pass on. */
-  #partialTrust: boolean;
 
   /**
    * Makes the server's context in the engine, so that what can't be honoured throws here.
@@ -67,15 +65,13 @@ export class TlsServer implements TlsProvider {
     this.#server = server;
     this.#options = options;
     this.#ticketKeys = server.ticketKeys ?? new Uint8Array(0);
-    this.#partialTrust = options.allowPartialTrustChain === true;
     this.#handshakes = new TlsHandshakes(server);
     this.#contexts = this.#makeContexts();
   }
 
   #makeContexts(): ServerContexts {
     const { engine } = currentLane();
-    const options = recorded(this.#server._sharedCreds, 'setSecureContext');
-    return new ServerContexts(engine, { ...options, allowPartialTrustChain: this.#partialTrust }, this.#facts());
+    return new ServerContexts(engine, recorded(this.#server._sharedCreds, 'setSecureContext'), this.#facts());
   }
 
   #facts(): ServerFacts {
@@ -108,7 +104,6 @@ export class TlsServer implements TlsProvider {
    * @throws TlsOptionError, and then the old one stays in use
    */
   replaceContext(options: RecordedOptions): void {
-    this.#partialTrust = options.allowPartialTrustChain === true;
     if (options.ticketKeys) this.#ticketKeys = options.ticketKeys;
     this.#renew();
   }
