@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export const SERVER_CORE = 0;
 export const GENERATOR_CORE = 1;
 const START_TIMEOUT_MS = 15_000;
+const ASK_MS = 500;
 const OUTPUT_KEPT = 4000;
 const MESSAGE_KEPT = 120;
 
@@ -30,24 +31,28 @@ export function start(command, core, stdio = ['ignore', 'pipe', 'pipe']) {
   }
   child.ended = new Promise((resolve) => {
     child.on('error', (error) => resolve(void (child.output += error.message)));
-    child.on('exit', () => resolve());
+    child.on('exit', (code, signal) => resolve(void (child.output ||= `exit ${code ?? signal}`)));
   });
   child.ended.then(() => (child.gone = true));
   running.add(child);
   return child;
 }
 
-/** Kills a process and the group it leads, and waits for its end. */
+/** Ends a process and the group it leads, and waits for it. Asks first, so that nginx sees to its worker. */
 export async function stop(child) {
-  running.delete(child);
-  killGroup(child);
+  if (!child.gone) {
+    signalGroup(child, 'SIGTERM');
+    await Promise.race([child.ended, sleep(ASK_MS, undefined, { ref: false })]);
+  }
+  signalGroup(child, 'SIGKILL');
   await child.ended;
+  running.delete(child);
 }
 
-function killGroup(child) {
+function signalGroup(child, signal) {
   if (child.pid === undefined) return;
   try {
-    process.kill(-child.pid, 'SIGKILL');
+    process.kill(-child.pid, signal);
   } catch (error) {
     if (error.code !== 'ESRCH') throw error;
   }
@@ -55,7 +60,7 @@ function killGroup(child) {
 
 /** Must be called once. After it nothing that was started outlives this process. */
 export function killEverythingAtExit() {
-  process.on('exit', () => running.forEach(killGroup));
+  process.on('exit', () => running.forEach((child) => signalGroup(child, 'SIGKILL')));
   for (const [signal, code] of [['SIGINT', 130], ['SIGTERM', 143], ['SIGHUP', 129]]) {
     process.on(signal, () => process.exit(code));
   }
