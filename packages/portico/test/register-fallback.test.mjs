@@ -1,0 +1,94 @@
+// Where the engine can't be used: node:http serves, one notice says why, and nothing crashes.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { project, run } from './support/programs.mjs';
+
+const APP = `
+  const http = require('http');
+  const https = require('https');
+  const portico = require('portico');
+  const server = http.createServer((request, response) => response.end('hello'));
+  server.listen(0, () => http.get({ port: server.address().port }, (response) => {
+    response.resume();
+    response.on('end', () => {
+      server.close();
+      console.log(response.statusCode, portico.status().active, portico.http() === http, portico.https() === https,
+        require('portico/http') === http, require('portico/https') === https);
+    });
+  }));
+`;
+const SERVED = '200 false true true true true\n';
+const WITHOUT = { PORTICO_NATIVE: '/nonexistent/portico.node' };
+
+test('without the add-on node:http serves, and one warning says why and what to do', async (t) => {
+  const folder = project(t, { 'app.cjs': APP });
+  for (const flag of ['--import', '--require']) {
+    const { code, stdout, stderr } = await run(folder, [flag, 'portico/register', 'app.cjs'], WITHOUT);
+    assert.equal(code, 0);
+    assert.equal(stdout, SERVED);
+    assert.equal(stderr.match(/PORTICO_FALLBACK/g).length, 1);
+    assert.match(stderr, /\[PORTICO_FALLBACK\] PorticoWarning: Portico is not in use, and node:http serves instead: there is no add-on for this platform \(linux on \w+\): \/nonexistent\/portico\.node does not exist\.\n/);
+    assert.match(stderr, /make build.*PORTICO_DISABLE=1.*PORTICO_REQUIRE=1/);
+  }
+});
+
+test('the warning is an ordinary one: programs see its code, and can have it traced or silenced', async (t) => {
+  const folder = project(t, {
+    'app.cjs': `process.on('warning', (warning) => console.log(warning.name, warning.code)); require('portico/register'); require('portico/register');`,
+  });
+  const { stdout } = await run(folder, ['--no-warnings', 'app.cjs'], WITHOUT);
+  assert.equal(stdout, 'PorticoWarning PORTICO_FALLBACK\n');
+});
+
+test('threads do not repeat the warning', async (t) => {
+  const folder = project(t, {
+    'thread.cjs': `require('http').createServer().listen(0, function () { this.close(); });`,
+    'app.cjs': `const { Worker } = require('worker_threads'); new Worker('./thread.cjs'); new Worker('./thread.cjs');`,
+  });
+  const { code, stderr } = await run(folder, ['--import', 'portico/register', 'app.cjs'], WITHOUT);
+  assert.equal(code, 0);
+  assert.equal(stderr.match(/PORTICO_FALLBACK/g).length, 1);
+});
+
+test('an add-on that does not load is a fallback, not a crash', async (t) => {
+  const folder = project(t, { 'app.cjs': APP, 'broken.node': 'no shared object' });
+  const { code, stdout, stderr } = await run(folder, ['--import', 'portico/register', 'app.cjs'], { PORTICO_NATIVE: `${folder}/broken.node` });
+  assert.equal(code, 0);
+  assert.equal(stdout, SERVED);
+  assert.match(stderr, /PORTICO_FALLBACK.*the add-on could not be loaded/);
+});
+
+test('--no-addons is a fallback that says so', async (t) => {
+  const folder = project(t, { 'app.cjs': APP });
+  const { code, stdout, stderr } = await run(folder, ['--no-addons', '--import', 'portico/register', 'app.cjs']);
+  assert.equal(code, 0);
+  assert.equal(stdout, SERVED);
+  assert.match(stderr, /PORTICO_FALLBACK[^]*--no-addons/);
+});
+
+test('PORTICO_DISABLE keeps node:http in silence', async (t) => {
+  const folder = project(t, { 'app.cjs': APP });
+  for (const env of [{ PORTICO_DISABLE: '1' }, { PORTICO_DISABLE: '1', ...WITHOUT }, { PORTICO_DISABLE: '1', PORTICO_REQUIRE: '1' }]) {
+    assert.deepEqual(await run(folder, ['--import', 'portico/register', 'app.cjs'], env), { code: 0, stdout: SERVED, stderr: '' });
+  }
+});
+
+test('PORTICO_REQUIRE makes it an error', async (t) => {
+  const folder = project(t, { 'app.cjs': APP });
+  const { code, stdout, stderr } = await run(folder, ['--import', 'portico/register', 'app.cjs'], { PORTICO_REQUIRE: '1', ...WITHOUT });
+  assert.equal(code, 1);
+  assert.equal(stdout, '');
+  assert.match(stderr, /ERR_PORTICO_ADD_ON/);
+});
+
+test('an old Node.js keeps node:http', async (t) => {
+  const folder = project(t, {
+    'old.cjs': `Object.defineProperty(process.versions, 'node', { value: '18.20.0' }); const v = process.versions; Object.defineProperty(process, 'versions', { value: { ...v, node: '18.20.0' } });`,
+    'app.cjs': APP,
+  });
+  const { code, stdout, stderr } = await run(folder, ['--require', './old.cjs', '--require', 'portico/register', 'app.cjs']);
+  assert.equal(code, 0, stderr);
+  assert.equal(stdout, SERVED);
+  assert.match(stderr, /Node\.js 18\.20\.0 is too old\.\n/);
+});
