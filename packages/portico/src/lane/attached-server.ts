@@ -107,7 +107,7 @@ export class AttachedServer {
     this.listener = open(lane, this.options(lane));
     this.listening = true;
     lane.servers.set(this.listener, this);
-    if (!this.referenced) lane.engine.setRef(this.listener, false);
+    lane.engine.setRef(this.listener, this.referenced);
     this.provider?.attached(lane.engine, this.listener, () => this.scheduleUpdate());
   }
 
