@@ -7,14 +7,14 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { environment, preload, testsFolder } from '../support/mode.mjs';
 
 const LIMIT_MS = 20_000;
 const folder = join(import.meta.dirname, 'programs');
 const runner = join(import.meta.dirname, 'lib/run-program.cjs');
 const scratch = mkdtempSync(join(tmpdir(), 'portico-process-'));
-after(() => rmSync(scratch, { recursive: true, force: true }));
+process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
 
 const only = process.env.SCENARIOS; // a part of a file name, while working on one theme
 

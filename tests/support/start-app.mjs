@@ -33,12 +33,12 @@ export async function startApp(t, file, { env = {}, args = [], flags = [], engin
   });
   const lines = [];
   const port = await listeningPort(child, lines, ready);
-  const stop = async () => {
-    await stopChild(child);
+  let stopped;
+  const stop = () => (stopped ??= stopChild(child).then(() => {
     const sum = readCounters(counters);
     rmSync(scratch, { recursive: true, force: true });
     return sum;
-  };
+  }));
   t.after(async () => {
     const sum = await stop();
     if (engine && !plain) assert.ok(sum.connections > 0, `the engine served nothing; output:\n${lines.join('\n')}`);

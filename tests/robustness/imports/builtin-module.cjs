@@ -1,0 +1,3 @@
+'use strict';
+const http = process.getBuiltinModule ? process.getBuiltinModule('node:http') : require('node:http');
+require('./serve.cjs')('getBuiltinModule', http);

@@ -1,0 +1,3 @@
+'use strict';
+const { createServer } = require('node:http');
+require('./serve.cjs')('destructured require', { createServer });

@@ -1,0 +1,3 @@
+'use strict';
+const http = require('http');
+require('./serve.cjs')('require', http);

@@ -1,0 +1,4 @@
+import http from 'node:http';
+import serve from './serve.cjs';
+
+serve('default import', http);

@@ -1,0 +1,4 @@
+import serve from './serve.cjs';
+
+const { createServer } = await import('node:http');
+serve('dynamic import', { createServer });

@@ -1,0 +1,4 @@
+import { createServer } from 'http';
+import serve from './serve.cjs';
+
+serve('named import', { createServer });

@@ -1,0 +1,4 @@
+import * as http from 'node:http';
+import serve from './serve.cjs';
+
+serve('namespace import', http);

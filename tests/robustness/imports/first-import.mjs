@@ -1,0 +1,5 @@
+import 'portico/register';
+import { createServer } from 'node:http';
+import serve from './serve.cjs';
+
+serve('first import', { createServer });

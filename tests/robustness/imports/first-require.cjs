@@ -1,0 +1,4 @@
+'use strict';
+require('portico/register');
+const { createServer } = require('node:http');
+require('./serve.cjs')('first require', { createServer });

@@ -1,0 +1,3 @@
+'use strict';
+const portico = require('portico');
+require('./serve.cjs')('http()', portico.http());

@@ -1,0 +1,3 @@
+'use strict';
+require('portico').slipstream();
+require('./serve.cjs')('slipstream()', require('http'));
