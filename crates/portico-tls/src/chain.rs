@@ -158,11 +158,12 @@ impl Trust {
         let Some((last, rest)) = path.split_last() else {
             return;
         };
-        if last.is_self_issued() {
-            found(check_time(last, now));
-        } else if rest.is_empty() {
+        if rest.is_empty() && !last.is_self_issued() {
             found(VerifyError::UnableToVerifyLeafSignature);
-            return;
+        }
+        // The time of an intermediate whose issuer is missing is not looked at, as with OpenSSL.
+        if rest.is_empty() || last.is_self_issued() {
+            found(check_time(last, now));
         }
         for (index, certificate) in rest.iter().enumerate().rev() {
             let Some(issuer) = path.get(index + 1) else {
@@ -211,12 +212,13 @@ fn check_extensions(path: &[&Certificate], found: &mut impl FnMut(VerifyError)) 
             continue;
         }
         let is_last_and_own = depth + 1 == path.len() && certificate.is_self_issued();
-        match certificate.authority {
-            Authority::Yes => {}
-            Authority::Unmarked if is_last_and_own => {}
-            Authority::Unmarked | Authority::No => found(VerifyError::InvalidCa),
-        }
-        if !certificate.issues_clients {
+        let may_issue = match certificate.authority {
+            Authority::Yes => true,
+            Authority::Unmarked => is_last_and_own,
+            Authority::No => false,
+        };
+        // OpenSSL finds INVALID_CA and then this, so this is what users see.
+        if !may_issue || !certificate.issues_clients {
             found(VerifyError::InvalidPurpose);
         }
         if certificate

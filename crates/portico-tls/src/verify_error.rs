@@ -66,20 +66,18 @@ verify_errors! {
     CertChainTooLong = 22, "CERT_CHAIN_TOO_LONG", "certificate chain too long";
     /// A certificate is on its issuer's revocation list.
     CertRevoked = 23, "CERT_REVOKED", "certificate revoked";
-    /// An issuer may not issue certificates.
-    InvalidCa = 79, "INVALID_CA", "invalid CA certificate";
     /// The chain is longer than one of its certificates allows.
     PathLengthExceeded = 25, "PATH_LENGTH_EXCEEDED", "path length constraint exceeded";
-    /// The certificate is not for TLS clients.
+    /// The certificate is not for TLS clients, or an issuer may not issue certificates.
     InvalidPurpose = 26, "INVALID_PURPOSE", "unsuitable certificate purpose";
     /// Revocation lists are given, but none of the issuer.
     UnableToGetCrl = 3, "UNABLE_TO_GET_CRL", "unable to get certificate CRL";
     /// The revocation list's signature is wrong.
     CrlSignatureFailure = 8, "CRL_SIGNATURE_FAILURE", "CRL signature failure";
-    /// A critical extension is not known here.
-    UnhandledCriticalExtension = 34, "UNHANDLED_CRITICAL_EXTENSION", "unhandled critical extension";
-    /// A name is outside of what an issuer may issue for.
-    PermittedSubtreeViolation = 47, "PERMITTED_VIOLATION", "permitted subtree violation";
+    /// A critical extension is not known here. (Node has no name for it.)
+    UnhandledCriticalExtension = 34, "UNSPECIFIED", "unhandled critical extension";
+    /// A name is outside of what an issuer may issue for. (Node has no name for it.)
+    PermittedSubtreeViolation = 47, "UNSPECIFIED", "permitted subtree violation";
     /// The certificate can't be read, or fails in a way that has no number of its own.
     CertRejected = 28, "CERT_REJECTED", "certificate rejected";
     /// A certificate was asked for and none came. (Node gives `UNABLE_TO_GET_ISSUER_CERT`, number 2, for it.)

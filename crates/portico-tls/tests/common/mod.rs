@@ -164,14 +164,32 @@ pub fn client_config_with(
         .unwrap()
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(Anyone));
-    match identity {
-        None => builder.with_no_client_auth(),
-        Some(Identity { chain, key }) => {
-            let chain = chain.into_iter().map(CertificateDer::from).collect();
-            builder
-                .with_client_auth_cert(chain, PrivateKeyDer::try_from(key).unwrap())
-                .unwrap()
-        }
+    let mut config = builder.with_no_client_auth();
+    if let Some(Identity { chain, key }) = identity {
+        let key = PrivateKeyDer::try_from(key).unwrap();
+        let key = rustls::crypto::aws_lc_rs::sign::any_supported_type(&key).unwrap();
+        let chain = chain.into_iter().map(CertificateDer::from).collect();
+        let identity = Arc::new(rustls::sign::CertifiedKey::new(chain, key));
+        config.client_auth_cert_resolver = Arc::new(Always(identity));
+    }
+    config
+}
+
+/// Sends a certificate whatever the server asks for and whatever rustls thinks of it.
+#[derive(Debug)]
+struct Always(Arc<rustls::sign::CertifiedKey>);
+
+impl rustls::client::ResolvesClientCert for Always {
+    fn resolve(
+        &self,
+        _: &[&[u8]],
+        _: &[SignatureScheme],
+    ) -> Option<Arc<rustls::sign::CertifiedKey>> {
+        Some(Arc::clone(&self.0))
+    }
+
+    fn has_certs(&self) -> bool {
+        true
     }
 }
 
