@@ -1,6 +1,6 @@
 /** Protocol errors: 'clientError', and Node's answers where nobody listens. */
 
-import { PARSE_ERRORS } from '../generated/tables';
+import { PARSE_ERROR_CODES, PARSE_ERROR_REASONS } from '../generated/tables';
 import type { Connection } from '../lane/connection';
 import { kConnection, type LaneSocket } from '../lane/socket';
 import { socketError } from './socket-events';
@@ -17,10 +17,11 @@ interface ParseError extends Error {
 /** Event `CLIENT_ERROR`. */
 export function clientError(connection: Connection, at: number): void {
   const { words, bytes } = connection.lane.slab;
-  const { code, reason } = PARSE_ERRORS[words[at + 3]] ?? { code: 'HPE_UNKNOWN', reason: 'Unknown' };
+  const number = words[at + 3];
+  const reason = PARSE_ERROR_REASONS[number];
   const error = new Error(`Parse Error: ${reason}`) as ParseError;
   error.bytesParsed = words[at + 4];
-  error.code = code;
+  error.code = PARSE_ERROR_CODES[number];
   error.reason = reason;
   const start = (at << 2) + words[at + 5];
   error.rawPacket = Buffer.from(bytes.subarray(start, start + words[at + 6]));
