@@ -12,6 +12,7 @@ use crate::limits::RECEIVE_BYTES;
 use crate::listener::Listeners;
 use crate::templates::Templates;
 use crate::timers::Timers;
+use crate::tls_contexts::TlsContexts;
 
 /// State of a shard other than the connections themselves, lent to the connection in work.
 #[derive(Debug)]
@@ -26,6 +27,9 @@ pub(crate) struct Core {
     pub(crate) counters: Counters,
     /// Where sockets are read into; taken out while in use.
     pub(crate) receive: Box<[u8]>,
+    /// Where TLS is decrypted into; taken out while in use.
+    pub(crate) plaintext: Vec<u8>,
+    pub(crate) contexts: TlsContexts,
     /// Connections to drive, by token.
     pub(crate) work: VecDeque<u32>,
     /// Connections with output to send before the turn or the submission ends.
@@ -76,6 +80,8 @@ impl Core {
             parser: HeadParser::new(),
             counters: Counters::default(),
             receive: vec![0; RECEIVE_BYTES].into_boxed_slice(),
+            plaintext: Vec::new(),
+            contexts: TlsContexts::default(),
             work: VecDeque::new(),
             dirty: Vec::new(),
             pending: VecDeque::new(),

@@ -18,6 +18,7 @@ mod options;
 mod shard;
 mod templates;
 mod timers;
+mod tls_contexts;
 
 pub use counters::Counters;
 pub use ids::{CommandError, ListenerId, TurnOutcome};

@@ -50,6 +50,9 @@ pub(crate) const POOLED_BUFFER_BYTES: usize = 32 * 1024;
 /// Bytes already sent at the front of an output buffer that are worth moving the rest for.
 pub(crate) const COMPACT_BYTES: usize = 64 * 1024;
 
+/// Output encrypted at a time: four full TLS records.
+pub(crate) const TLS_BATCH_BYTES: usize = 64 * 1024;
+
 /// Connections of one shard.
 pub(crate) const CONNECTIONS: usize = portico_channel::layout::SLOT_MASK as usize;
 

@@ -1,19 +1,22 @@
 //! Listeners: their sockets, settings and numbers of connections.
 
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 use portico_http::h1::HeadLimits;
+use portico_tls::{Context, ServerNames};
 
 use crate::{ListenerId, ListenerOptions};
 
 /// A listening socket with its settings; or the settings alone, for connections that are adopted.
-#[derive(Debug)]
 pub(crate) struct Listener {
     /// `None`: not accepting (any more).
     pub(crate) socket: Option<OwnedFd>,
     pub(crate) options: ListenerOptions,
     pub(crate) head_limits: HeadLimits,
     pub(crate) is_unix: bool,
+    /// TLS contexts by server name; `None` on a plain listener.
+    pub(crate) names: Option<Arc<ServerNames>>,
     /// Open connections.
     pub(crate) connections: u32,
     /// Until when accepting pauses after an error, 0: it does not.
@@ -21,6 +24,14 @@ pub(crate) struct Listener {
     /// When request timeouts are checked next, 0: no check is entered in the timers.
     pub(crate) check_ms: u64,
     closed: bool,
+}
+
+impl std::fmt::Debug for Listener {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Listener")
+            .field("connections", &self.connections)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Listener {
@@ -31,10 +42,26 @@ impl Listener {
             options,
             head_limits,
             is_unix,
+            names: None,
             connections: 0,
             paused_until_ms: 0,
             check_ms: 0,
             closed: false,
+        }
+    }
+
+    /// Sets the context for names that no pattern matches.
+    pub(crate) fn set_default_context(&mut self, context: Context) {
+        match &mut self.names {
+            Some(names) => Arc::make_mut(names).set_default(context),
+            None => self.names = Some(Arc::new(ServerNames::new(context))),
+        }
+    }
+
+    /// Uses a context for the names that match a pattern.
+    pub(crate) fn add_server_name(&mut self, pattern: &str, context: Context) {
+        if let Some(names) = &mut self.names {
+            Arc::make_mut(names).add(pattern, context);
         }
     }
 }

@@ -131,10 +131,7 @@ impl Shard {
         if !is_unix {
             accepting::set_tcp_options(&fd, &options);
         }
-        let id = self
-            .core
-            .listeners
-            .add(Listener::new(Some(fd), options, is_unix));
+        let id = self.add_listener(Listener::new(Some(fd), options, is_unix));
         self.watch_listener(id)?;
         self.enter_check(id.0);
         Ok(id)
@@ -142,7 +139,7 @@ impl Shard {
 
     /// A listener without a socket: connections come by [`Shard::adopt`].
     pub fn create_listener(&mut self, options: ListenerOptions) -> ListenerId {
-        let id = self.core.listeners.add(Listener::new(None, options, false));
+        let id = self.add_listener(Listener::new(None, options, false));
         self.enter_check(id.0);
         id
     }
@@ -166,8 +163,54 @@ impl Shard {
             accepting::set_tcp_options(socket, &options);
         }
         self.core.listeners.update(listener.0, options);
+        self.set_default_context(listener.0);
         self.enter_check(listener.0);
         self.enter_deadlines_of(listener.0);
+    }
+
+    fn add_listener(&mut self, listener: Listener) -> ListenerId {
+        let id = self.core.listeners.add(listener);
+        self.set_default_context(id.0);
+        id
+    }
+
+    fn set_default_context(&mut self, listener: u32) {
+        let Core {
+            listeners,
+            contexts,
+            ..
+        } = &mut self.core;
+        if let Some(listener) = listeners.find_mut(listener)
+            && let Some(context) = contexts.find(listener.options.tls)
+        {
+            listener.set_default_context(context.clone());
+        }
+    }
+
+    /// Keeps a TLS context. Returns its number, from 1, for [`ListenerOptions::tls`], `SERVER_NAME` and
+    /// [`Shard::add_server_name`].
+    pub fn add_tls_context(&mut self, context: portico_tls::Context) -> u32 {
+        self.core.contexts.add(context)
+    }
+
+    /// Forgets a TLS context. Listeners and connections that use it go on.
+    pub fn release_tls_context(&mut self, context: u32) {
+        self.core.contexts.release(context);
+    }
+
+    /// Uses a context of a TLS listener for the server names that match a pattern (`*.example.com` or a name). Later
+    /// ones win. Unknown numbers are ignored.
+    pub fn add_server_name(&mut self, listener: ListenerId, pattern: &str, context: u32) {
+        let Core {
+            listeners,
+            contexts,
+            ..
+        } = &mut self.core;
+        if let Some(listener) = listeners.find_mut(listener.0)
+            && let Some(context) = contexts.find(context)
+        {
+            listener.add_server_name(pattern, context.clone());
+        }
     }
 
     /// Stops accepting. Its connections live on.

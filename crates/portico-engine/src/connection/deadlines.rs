@@ -15,6 +15,8 @@ pub(crate) struct Deadlines {
     entered_ms: u64,
     /// When an idle connection is given up.
     idle_ms: u64,
+    /// When the TLS handshake must be complete.
+    handshake_ms: u64,
     /// When the connection is closed whatever happens.
     guard_ms: u64,
     /// Last time bytes moved.
@@ -41,6 +43,7 @@ impl Deadlines {
         Self {
             entered_ms: 0,
             idle_ms: 0,
+            handshake_ms: 0,
             guard_ms: 0,
             active_ms: now_ms,
             inactivity_ms: None,
@@ -52,7 +55,9 @@ impl Deadlines {
     fn next(&self, listener_inactivity_ms: u64) -> Option<u64> {
         let inactivity_ms = self.inactivity_ms.map_or(listener_inactivity_ms, u64::from);
         // As in Node, the keep-alive timeout takes the place of the inactivity timeout while a connection is idle.
-        let waiting = if self.idle_ms != 0 {
+        let waiting = if self.handshake_ms != 0 {
+            Some(self.handshake_ms)
+        } else if self.idle_ms != 0 {
             Some(self.idle_ms)
         } else if inactivity_ms != 0 && !self.inactivity_told {
             Some(self.active_ms + inactivity_ms)
@@ -110,9 +115,24 @@ impl Connection {
         self.enter_deadline(core);
     }
 
-    /// Takes the guard back.
-    pub(super) fn unguard(&mut self) {
-        self.deadlines.guard_ms = 0;
+    /// Starts the time for the TLS handshake.
+    pub(crate) fn begin_handshake(&mut self, core: &mut Core) {
+        if !self.is_handshaking() {
+            return;
+        }
+        let timeout = core
+            .listeners
+            .find(self.listener)
+            .map_or(0, |listener| millis(listener.options.handshake_timeout));
+        if timeout != 0 {
+            self.deadlines.handshake_ms = core.clock.now_ms() + timeout;
+        }
+    }
+
+    /// The TLS handshake is complete.
+    pub(super) fn handshake_done(&mut self, core: &mut Core) {
+        self.deadlines.handshake_ms = 0;
+        self.enter_deadline(core);
     }
 
     /// `SET_TIMEOUT`.
@@ -148,6 +168,8 @@ impl Connection {
         let now = core.clock.now_ms();
         let expired = if self.deadlines.guard_ms != 0 && self.deadlines.guard_ms <= now {
             Expired::Close
+        } else if self.deadlines.handshake_ms != 0 {
+            self.handshake_expired(now)
         } else if self.deadlines.idle_ms != 0 {
             self.idle_expired(now)
         } else {
@@ -157,6 +179,14 @@ impl Connection {
             self.enter_deadline(core);
         }
         expired
+    }
+
+    fn handshake_expired(&mut self, now: u64) -> Expired {
+        if self.deadlines.handshake_ms > now {
+            return Expired::Nothing;
+        }
+        self.deadlines.handshake_ms = 0;
+        Expired::Tell(timeout_kind::HANDSHAKE)
     }
 
     fn idle_expired(&mut self, now: u64) -> Expired {

@@ -5,7 +5,8 @@
 //! * [`exchanges`]: requests in flight, and the order of their answers; [`answering`] applies the application's records
 //! * [`output`]: bytes to be sent; [`sending`] sends them
 //! * [`deadlines`]: times by which something must have happened
-//! * [`telling`]: events about the connection itself
+//! * [`telling`]: events about the connection itself; [`telling_tls`]: about its TLS
+//! * [`tls`]: the layer between the socket and all of this, where there is one
 
 mod answering;
 mod deadlines;
@@ -17,9 +18,12 @@ mod receiving;
 mod sending;
 mod state;
 mod telling;
+mod telling_tls;
+mod tls;
 
 pub(crate) use answering::{Answer, Payload};
 pub(crate) use deadlines::{Expired, millis};
 pub(crate) use output::AfterFlush;
 pub(crate) use state::{Connection, Stop};
 pub(crate) use telling::write_address_words;
+pub(crate) use tls::TlsState;

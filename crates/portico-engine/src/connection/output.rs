@@ -93,6 +93,12 @@ impl Output {
         }
     }
 
+    /// Drops what is queued.
+    pub(super) fn forget(&mut self, pool: &mut BufferPool) {
+        self.sent = self.bytes.len();
+        self.tidy(pool);
+    }
+
     /// Asks to be told when the stream has been sent up to `position`.
     pub(super) fn acknowledge(&mut self, position: u64) {
         self.acks.get_or_insert_default().push_back(position);

@@ -49,7 +49,7 @@ impl Connection {
     }
 
     fn is_pipeline_full(&self, core: &Core) -> bool {
-        if self.exchanges.is_empty() && self.output.queued() == 0 {
+        if self.exchanges.is_empty() && self.queued() == 0 {
             return false;
         }
         let high_water_mark = core
@@ -57,7 +57,7 @@ impl Connection {
             .find(self.listener)
             .map_or(0, |listener| listener.options.high_water_mark);
         self.exchanges.len() >= PIPELINED_REQUESTS
-            || self.output.queued() + self.exchanges.held_bytes() > high_water_mark
+            || self.queued() + self.exchanges.held_bytes() > high_water_mark
     }
 
     /// Parses `bytes`, which begin where the last call stopped, from `used` on, and moves `used` behind what is done

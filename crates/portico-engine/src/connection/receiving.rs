@@ -26,7 +26,9 @@ impl Connection {
         events: &mut EventWriter<'_>,
     ) -> Result<bool, Stop> {
         self.tell_flushed(core, events)?;
-        if self.output.queued() > 0 && !self.output.blocked {
+        self.tell_tls(core, events)?;
+        self.close_if_tls_failed(core);
+        if self.queued() > 0 && !self.output.blocked {
             self.mark_dirty(core);
         }
         let more = self.receive(core, events)?;
@@ -39,7 +41,8 @@ impl Connection {
             self.parse_rest(core, events)?;
         }
         for _ in 0..READS_PER_TURN {
-            if !self.input.readable || self.input.held || self.is_blocked(core) {
+            let blocked = self.is_blocked(core) && !self.is_handshaking();
+            if !self.input.readable || self.input.held || blocked {
                 return Ok(false);
             }
             if events.remaining() < READ_ROOM_BYTES {
@@ -57,7 +60,7 @@ impl Connection {
                     // A short read has emptied the socket, and the next byte makes a new edge. The peer's end does
                     // not if it has been seen already: it must be read.
                     self.input.readable = count == buffer.len() || self.input.hang_up;
-                    self.received(core, events, buffer.get(..count).unwrap_or_default())
+                    self.received(core, events, buffer.get_mut(..count).unwrap_or_default())
                 }
                 Err(Errno::AGAIN) => {
                     self.input.readable = false;
@@ -77,12 +80,41 @@ impl Connection {
         &mut self,
         core: &mut Core,
         events: &mut EventWriter<'_>,
-        bytes: &[u8],
+        bytes: &mut [u8],
     ) -> Result<(), Stop> {
         let count = u64::try_from(bytes.len()).unwrap_or(0);
         self.bytes_read += count;
         core.counters.bytes_read += count;
         self.touch(core);
+        if self.tls.is_none() {
+            return self.take_input(core, events, bytes);
+        }
+        let mut plaintext = std::mem::take(&mut core.plaintext);
+        plaintext.clear();
+        self.decrypt(core, bytes, &mut plaintext);
+        let result = match self.tell_tls(core, events) {
+            Ok(()) => self.take_input(core, events, &plaintext),
+            Err(stop) => {
+                self.input.rest.extend_from_slice(&plaintext);
+                self.input.held = !self.input.rest.is_empty();
+                Err(stop)
+            }
+        };
+        core.plaintext = plaintext;
+        self.close_if_tls_failed(core);
+        result
+    }
+
+    /// Bytes of HTTP, or of a tunnel.
+    fn take_input(
+        &mut self,
+        core: &mut Core,
+        events: &mut EventWriter<'_>,
+        bytes: &[u8],
+    ) -> Result<(), Stop> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
         if !self.input.rest.is_empty() {
             self.input.rest.extend_from_slice(bytes);
             return self.parse_rest(core, events);
@@ -140,7 +172,7 @@ impl Connection {
 
     /// Closes when both sides have said all: the peer has ended, no answer is outstanding and all is sent.
     pub(super) fn close_if_done(&mut self) -> Result<(), Stop> {
-        if !self.input.end_handled || !self.exchanges.is_empty() || self.output.queued() > 0 {
+        if !self.input.end_handled || !self.exchanges.is_empty() || self.queued() > 0 {
             return Ok(());
         }
         let tunnel = matches!(

@@ -20,25 +20,49 @@ impl Connection {
     /// Sends what the kernel takes, and does what is to follow when all is sent.
     pub(crate) fn flush(&mut self, core: &mut Core) -> Result<(), Stop> {
         self.output.dirty = false;
-        while self.output.queued() > 0 && !self.output.blocked {
-            match socket::send(&self.socket, self.output.unsent()) {
+        self.send_queued(core)?;
+        if self.output.after != AfterFlush::Continue
+            && self.queued() == 0
+            && let Some(tls) = &mut self.tls
+            && tls.close_notify(&mut core.buffers)
+        {
+            self.send_queued(core)?;
+        }
+        self.output.tidy(&mut core.buffers);
+        let on_the_wire = self.tls.as_mut().map_or(0, |tls| {
+            tls.tidy(&mut core.buffers);
+            tls.queued()
+        });
+        if on_the_wire == 0 && self.output.collect_acks() {
+            self.schedule(core);
+        }
+        if self.input.held && !self.is_blocked(core) {
+            self.schedule(core);
+        }
+        if self.queued() > 0 {
+            return Ok(());
+        }
+        self.after_flush(core)
+    }
+
+    /// Sends until nothing is queued or the kernel takes no more.
+    fn send_queued(&mut self, core: &mut Core) -> Result<(), Stop> {
+        loop {
+            self.encrypt(core)?;
+            let bytes = match &self.tls {
+                Some(tls) => tls.unsent(),
+                None => self.output.unsent(),
+            };
+            if bytes.is_empty() || self.output.blocked {
+                return Ok(());
+            }
+            match socket::send(&self.socket, bytes) {
                 Ok(count) => self.sent(core, count),
                 Err(Errno::AGAIN) => self.output.blocked = true,
                 Err(Errno::INTR) => {}
                 Err(errno) => return Err(Stop::Close(errno.raw_os_error())),
             }
         }
-        self.output.tidy(&mut core.buffers);
-        if self.output.collect_acks() {
-            self.schedule(core);
-        }
-        if self.input.held && !self.is_blocked(core) {
-            self.schedule(core);
-        }
-        if self.output.queued() > 0 {
-            return Ok(());
-        }
-        self.after_flush(core)
     }
 
     fn after_flush(&mut self, core: &mut Core) -> Result<(), Stop> {
@@ -72,7 +96,7 @@ impl Connection {
     }
 
     pub(super) fn can_send_directly(&self) -> bool {
-        !self.output.blocked
+        !self.output.blocked && self.tls.is_none()
     }
 
     /// Offers queued output, `body` and `tail` to the kernel at once; what it does not take is queued.
@@ -100,7 +124,10 @@ impl Connection {
     }
 
     fn sent(&mut self, core: &mut Core, count: usize) {
-        self.output.advance(count);
+        match &mut self.tls {
+            Some(tls) => tls.advance(count),
+            None => self.output.advance(count),
+        }
         self.count_written(core, count);
         self.touch(core);
     }

@@ -10,6 +10,7 @@ use super::deadlines::Deadlines;
 use super::exchanges::Exchanges;
 use super::input::{Input, Phase};
 use super::output::Output;
+use super::tls::TlsState;
 use crate::core::Core;
 
 /// A connection.
@@ -23,6 +24,8 @@ pub(crate) struct Connection {
     pub(super) exchanges: Exchanges,
     pub(super) output: Output,
     pub(super) deadlines: Deadlines,
+    /// `None` on a plain connection.
+    pub(super) tls: Option<Box<TlsState>>,
     pub(super) bytes_read: u64,
     pub(super) bytes_written: u64,
     /// Whether `OPEN` has been written.
@@ -67,6 +70,7 @@ impl Connection {
             exchanges: Exchanges::default(),
             output: Output::default(),
             deadlines: Deadlines::new(now_ms),
+            tls: None,
             bytes_read: 0,
             bytes_written: 0,
             open_told: false,
@@ -105,14 +109,29 @@ impl Connection {
     /// Whether it waits for a request: none is in flight or has begun.
     pub(crate) fn is_idle(&self) -> bool {
         matches!(self.input.phase, Phase::Head)
+            && !self.is_handshaking()
             && self.input.message_started_ms == 0
             && self.exchanges.is_empty()
-            && self.output.queued() == 0
+            && self.queued() == 0
     }
 
     /// Whether it has not been taken over as a byte stream.
     pub(crate) fn is_http(&self) -> bool {
         !matches!(self.input.phase, Phase::Raw)
+    }
+
+    /// Puts a TLS layer under a connection that has received nothing.
+    pub(crate) fn with_tls(mut self, tls: TlsState) -> Self {
+        self.tls = Some(Box::new(tls));
+        // Until the handshake is complete, its own deadline holds.
+        self.input.message_started_ms = 0;
+        self
+    }
+
+    /// Bytes that wait for the kernel.
+    #[inline]
+    pub(super) fn queued(&self) -> usize {
+        self.output.queued() + self.tls.as_ref().map_or(0, |tls| tls.queued())
     }
 
     /// Whether `OPEN` has been written.

@@ -11,21 +11,33 @@ use crate::core::Core;
 const ADDRESS_WORDS: usize = 15;
 
 impl Connection {
-    /// Writes `OPEN` unless it has been.
+    /// Writes `OPEN` unless it has been, and `SECURE` if it is due.
     #[inline]
     pub(crate) fn tell_open(
         &mut self,
         core: &Core,
         events: &mut EventWriter<'_>,
     ) -> Result<(), Stop> {
-        if self.open_told {
-            return Ok(());
+        if !self.open_told {
+            self.write_open(core, events)?;
         }
+        match &self.tls {
+            Some(tls) if tls.secure_untold => self.tell_secure(events),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn write_open(
+        &mut self,
+        core: &Core,
+        events: &mut EventWriter<'_>,
+    ) -> Result<(), Stop> {
         let listener = core.listeners.find(self.listener);
         let is_unix = listener.is_some_and(|listener| listener.is_unix);
-        let is_tls = listener.is_some_and(|listener| listener.options.tls != 0);
-        let flags =
-            if is_unix { open_flag::UNIX } else { 0 } | if is_tls { open_flag::TLS } else { 0 };
+        let mut flags = if is_unix { open_flag::UNIX } else { 0 };
+        if self.tls.is_some() {
+            flags |= open_flag::TLS;
+        }
         let mut record = events.record(event::OPEN, flags, self.token, ADDRESS_WORDS, 0)?;
         let local = if is_unix {
             Address::default()
@@ -51,7 +63,7 @@ impl Connection {
         self.tell_open(core, events)?;
         let mut record = events.record(event::FLUSHED, 0, self.token, 5, 0)?;
         record.set(3, self.output.acked);
-        record.set(4, u32::try_from(self.output.queued()).unwrap_or(u32::MAX));
+        record.set(4, u32::try_from(self.queued()).unwrap_or(u32::MAX));
         self.output.acked = 0;
         Ok(())
     }

@@ -2,12 +2,13 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 
 use portico_sys::{Address, Errno, Interest, socket};
 
 use super::Shard;
 use super::turn::LISTENER;
-use crate::connection::{Connection, Stop};
+use crate::connection::{Connection, Stop, TlsState};
 use crate::core::PendingEvent;
 use crate::limits::{ACCEPT_PAUSE_MS, ACCEPTS_PER_TURN};
 use crate::{ListenerId, ListenerOptions};
@@ -114,9 +115,22 @@ impl Shard {
         remote: Address,
     ) -> io::Result<()> {
         let now_ms = self.core.clock.now_ms();
+        let tls = self.core.listeners.find(listener).and_then(|entry| {
+            let ask = entry.options.ask_server_name || entry.options.ask_alpn;
+            entry
+                .names
+                .as_ref()
+                .map(|names| TlsState::new(Arc::clone(names), ask))
+        });
         let token = self
             .connections
-            .insert(|token| Box::new(Connection::new(socket, token, listener, remote, now_ms)))
+            .insert(|token| {
+                let connection = Connection::new(socket, token, listener, remote, now_ms);
+                Box::new(match tls {
+                    Some(tls) => connection.with_tls(tls),
+                    None => connection,
+                })
+            })
             .ok_or_else(|| io::Error::from_raw_os_error(Errno::NFILE.raw_os_error()))?;
         self.core.counters.connections_accepted += 1;
         let mut notify_open = false;
@@ -136,6 +150,7 @@ impl Shard {
             self.end_connection(token, Stop::Close(errno.raw_os_error()));
             return Err(errno.into());
         }
+        connection.begin_handshake(&mut self.core);
         connection.enter_deadline(&mut self.core);
         if notify_open {
             self.core.pending.push_back(PendingEvent::Opened { token });

@@ -45,7 +45,12 @@ impl Shard {
             command::CLOSE_ALL => self.close_connections(token, false),
             command::TEMPLATE => return self.keep_template(command),
             command::DESTROY => self.destroy(token, record.flags() & DESTROY_RESET != 0),
-            command::SERVER_NAME | command::ALPN => {}
+            command::SERVER_NAME => {
+                if let Some(connection) = self.connections.find(token) {
+                    connection.choose_context(&mut self.core, record.word(4));
+                }
+            }
+            command::ALPN => return self.choose_protocol(command),
             kind if (command::RESPOND..=command::PROCEED).contains(&kind) => {
                 // A connection that is gone: the command crossed with its end. It is still checked.
                 let connection = self.connections.find(token);
@@ -57,6 +62,18 @@ impl Shard {
                     kind,
                 });
             }
+        }
+        Ok(())
+    }
+
+    fn choose_protocol(&mut self, command: Command<'_>) -> Result<(), CommandError> {
+        let length = command.record.word(4);
+        let protocol = match length {
+            u32::MAX => None,
+            length => Some(command.bytes(SIZED_BYTES, length)?),
+        };
+        if let Some(connection) = self.connections.find(command.record.word(2)) {
+            connection.choose_protocol(&mut self.core, protocol);
         }
         Ok(())
     }
