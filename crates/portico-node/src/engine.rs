@@ -53,7 +53,10 @@ impl Engine {
             Ok(duplicate(fd).and_then(|fd| on!(drive.listen(fd, backlog, options))))
         })?;
         match listened {
-            Ok(id) => Ok(id.0),
+            Ok(id) => {
+                self.instance.set_listener_reference(id.0, true);
+                Ok(id.0)
+            }
             Err(error) => Err(throw_system_error(env, "listen", &error)),
         }
     }
@@ -61,10 +64,9 @@ impl Engine {
     /// A listener that gets its connections by `adopt`.
     #[napi]
     pub fn create_listener(&self, options: ListenerOptions) -> Result<u32> {
-        self.instance.with(|drive| {
-            let options = options.convert();
-            Ok(on!(drive.create_listener(options)).0)
-        })
+        let id = self.instance.with(|drive| Ok(on!(drive.create_listener(options.convert()))))?;
+        self.instance.set_listener_reference(id.0, true);
+        Ok(id.0)
     }
 
     /// Takes a copy of a connected socket.

@@ -127,7 +127,7 @@ export interface Engine {
   releaseTlsContext(context: number): void;
   /** Uses a context for SNI names that match the pattern (`*.example.com` or a name). Later ones win. */
   addServerName(listener: number, pattern: string, context: number): void;
-  /** Whether the listener keeps the event loop alive (its connections do in any case). */
+  /** Whether the listener keeps the event loop alive; it does from the start (its connections do in any case). */
   setRef(listener: number, ref: boolean): void;
   /** Whether a connection keeps the event loop alive. */
   setConnectionRef(connection: number, ref: boolean): void;
