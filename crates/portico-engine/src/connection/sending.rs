@@ -65,6 +65,16 @@ impl Connection {
         }
     }
 
+    /// The connection is about to be dropped: a TLS peer learns that this is the end, if the kernel takes it at once.
+    pub(crate) fn say_goodbye(&mut self, core: &mut Core) {
+        if self.queued() == 0
+            && let Some(tls) = &mut self.tls
+            && tls.close_notify(&mut core.buffers)
+        {
+            let _ = self.send_queued(core);
+        }
+    }
+
     fn after_flush(&mut self, core: &mut Core) -> Result<(), Stop> {
         match self.output.after {
             AfterFlush::Continue => {}

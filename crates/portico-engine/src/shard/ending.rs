@@ -11,9 +11,12 @@ use crate::limits::LINGER_MS;
 impl Shard {
     /// Ends a connection; `CLOSED` follows if the application knows it.
     pub(super) fn end_connection(&mut self, token: u32, stop: Stop) {
-        let Some(connection) = self.connections.remove(token) else {
+        let Some(mut connection) = self.connections.remove(token) else {
             return;
         };
+        if stop == Stop::Close(0) {
+            connection.say_goodbye(&mut self.core);
+        }
         let errno = match stop {
             Stop::Close(errno) => errno,
             Stop::Linger | Stop::NeedSpace(_) => 0,

@@ -14,12 +14,25 @@ use portico_engine::{ListenerId, ListenerOptions, Shard, TurnOutcome};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// An event, copied.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Event {
     pub kind: u32,
     pub flags: u32,
     pub token: u32,
     bytes: Vec<u8>,
+}
+
+impl std::fmt::Debug for Event {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{}:{:x} of {:x}, {} bytes",
+            self.kind,
+            self.flags,
+            self.token,
+            self.bytes.len()
+        )
+    }
 }
 
 impl Event {
@@ -75,14 +88,30 @@ impl Server {
     }
 
     pub fn with(options: ListenerOptions) -> Self {
-        Self::with_memory(options, 64 * 1024)
+        Self::with_context(options, None)
+    }
+
+    /// With a TLS context, whose number is 1.
+    pub fn with_context(options: ListenerOptions, context: Option<portico_tls::Context>) -> Self {
+        Self::build(options, context, 64 * 1024)
     }
 
     /// With so many bytes for events.
     pub fn with_memory(options: ListenerOptions, bytes: usize) -> Self {
+        Self::build(options, None, bytes)
+    }
+
+    fn build(
+        options: ListenerOptions,
+        context: Option<portico_tls::Context>,
+        bytes: usize,
+    ) -> Self {
         let socket = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = socket.local_addr().unwrap();
         let mut shard = Shard::new().unwrap();
+        if let Some(context) = context {
+            shard.add_tls_context(context);
+        }
         let listener = shard.listen(OwnedFd::from(socket), 511, options).unwrap();
         Self {
             shard,
