@@ -6,62 +6,63 @@ use wide::u8x16;
 
 const LANES: usize = 16;
 
-/// Index of the first byte at or after `from` that a field value can't contain (RFC 9110, section 5.5): CR, LF, and
-/// control characters other than the tab. The length of `bytes` if there is none.
-#[inline]
+/// Index of the first control character at or after `from`: what ends a field value (RFC 9110, section 5.5), and the
+/// tab, which doesn't. The length of `bytes` if there is none.
+#[inline(always)]
+pub(super) fn control(bytes: &[u8], from: usize) -> usize {
+    find(bytes, from, |block| {
+        // Bytes below 0x20 and DEL; 0x80 and above are `obs-text` and allowed.
+        block.min(u8x16::splat(0x1f)).simd_eq(block) | block.simd_eq(u8x16::splat(0x7f))
+    })
+}
+
+/// Index of the first byte at or after `from` that a field value can't contain: a control character but the tab.
 pub(super) fn value_end(bytes: &[u8], from: usize) -> usize {
-    let mut from = from;
-    loop {
-        let index = find(bytes, from, |block| {
-            // Bytes below 0x20 and DEL; 0x80 and above are `obs-text` and allowed.
-            block.min(u8x16::splat(0x1f)).simd_eq(block) | block.simd_eq(u8x16::splat(0x7f))
-        });
-        if bytes.get(index) != Some(&b'\t') {
-            return index;
-        }
-        from = index + 1;
+    let mut index = control(bytes, from);
+    while bytes.get(index) == Some(&b'\t') {
+        index = control(bytes, index + 1);
     }
+    index
 }
 
 /// Index of the first byte at or after `from` outside of the visible ASCII characters. The length of `bytes` if there
 /// is none.
-#[inline]
+#[inline(always)]
 pub(super) fn visible_end(bytes: &[u8], from: usize) -> usize {
     find(bytes, from, |block| {
         block.min(u8x16::splat(0x20)).simd_eq(block) | block.max(u8x16::splat(0x7f)).simd_eq(block)
     })
 }
 
-/// Index of the first colon at or after `from`, or the length of `bytes`.
-#[inline]
-pub(super) fn colon(bytes: &[u8], from: usize) -> usize {
-    find(bytes, from, |block| block.simd_eq(u8x16::splat(b':')))
+/// The colons of a block, as bits.
+#[inline(always)]
+pub(super) fn colons(block: &[u8; LANES]) -> u32 {
+    u8x16::new(*block).simd_eq(u8x16::splat(b':')).to_bitmask()
 }
 
 /// Index of the first byte at or after `from` for which `matches` sets its lane.
 #[inline(always)]
 fn find(bytes: &[u8], from: usize, matches: impl Fn(u8x16) -> u8x16) -> usize {
+    let (blocks, tail) = bytes.get(from..).unwrap_or_default().as_chunks::<LANES>();
     let mut index = from;
-    while let Some(block) = bytes
-        .get(index..)
-        .and_then(|rest| rest.first_chunk::<LANES>())
-    {
+    for block in blocks {
         let found = matches(u8x16::new(*block)).to_bitmask();
         if found != 0 {
             return index + found.trailing_zeros() as usize;
         }
         index += LANES;
     }
-    find_in_tail(bytes, index, matches)
+    if tail.is_empty() {
+        bytes.len()
+    } else {
+        find_in_tail(bytes, index, matches)
+    }
 }
 
 /// The last, incomplete block: read as the last 16 bytes of all, whose first ones are then ignored.
 #[inline(always)]
 fn find_in_tail(bytes: &[u8], from: usize, matches: impl Fn(u8x16) -> u8x16) -> usize {
     let length = bytes.len();
-    if from >= length {
-        return length;
-    }
     let (found, start) = if let Some(block) = bytes.last_chunk::<LANES>() {
         (matches(u8x16::new(*block)).to_bitmask(), length - LANES)
     } else {
@@ -82,7 +83,7 @@ fn find_in_tail(bytes: &[u8], from: usize, matches: impl Fn(u8x16) -> u8x16) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::{colon, value_end, visible_end};
+    use super::{colons, value_end, visible_end};
 
     #[test]
     fn every_byte_is_told_apart_at_every_place() {
@@ -97,11 +98,17 @@ mod tests {
                         let expected = |ends: bool| if ends { at } else { length };
                         assert_eq!(value_end(&bytes, from), expected(ends_value));
                         assert_eq!(visible_end(&bytes, from), expected(ends_visible));
-                        assert_eq!(colon(&bytes, from), expected(byte == b':'));
                     }
                     assert_eq!(value_end(&bytes, at + 1), length);
+                    assert_eq!(visible_end(&bytes, at + 1), length);
                 }
             }
         }
+    }
+
+    #[test]
+    fn colons_are_bits() {
+        assert_eq!(colons(b"a:bcdefghijklmn:"), 0x8002);
+        assert_eq!(colons(&[0xba; 16]), 0);
     }
 }

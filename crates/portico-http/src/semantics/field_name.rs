@@ -169,19 +169,33 @@ pub const PROXY_CONNECTION: u16 = 7;
 
 /// Number of a field name, compared without regard to ASCII case; 0 if it is not in the table.
 #[must_use]
-#[inline]
 pub fn field_name_number(name: &[u8]) -> u16 {
-    let length = name.len();
-    let (first, last) = ends(name);
-    let number = SLOTS[slot(first, last, length)];
-    let known = &KEYS[number as usize];
-    let differs = (first | case_bits(known.first)) ^ known.first
-        | (last | case_bits(known.last)) ^ known.last
-        | (length ^ known.length as usize) as u64;
-    if differs != 0 || (length > 16 && !middle_equals(name, FIELD_NAMES[number as usize])) {
-        return 0;
+    let Some(block) = name.first_chunk::<BLOCK>() else {
+        let mut block = [0; BLOCK];
+        for (to, byte) in block.iter_mut().zip(name) {
+            *to = *byte;
+        }
+        return number_in_block(&block, name.len());
+    };
+    let number = candidate(halves(block), name.len());
+    let known = FIELD_NAMES
+        .get(usize::from(number))
+        .map_or(&[][..], |name| name.as_bytes());
+    let rest = name.get(BLOCK..).unwrap_or_default();
+    if rest.eq_ignore_ascii_case(known.get(BLOCK..).unwrap_or_default()) {
+        number
+    } else {
+        0
     }
-    number.into()
+}
+
+/// Number of the name that is the first `length` bytes of a block, at most all of them; what follows is ignored.
+#[must_use]
+#[inline]
+pub(crate) fn number_in_block(block: &[u8; BLOCK], length: usize) -> u16 {
+    let (low, high) = halves(block);
+    let (low_mask, high_mask) = MASKS[length % MASKS.len()];
+    candidate((low & low_mask, high & high_mask), length)
 }
 
 /// Whether a byte may stand in a field name (`tchar` of RFC 9110, section 5.6.2).
@@ -191,22 +205,26 @@ pub(crate) const fn is_token(byte: u8) -> bool {
     TOKEN[byte as usize]
 }
 
-/// The first and the last eight bytes of a name, as little-endian words; they overlap in names of less than sixteen
-/// bytes, and are the same word in names of up to eight.
+/// Bytes of a name that are compared as two words.
+pub(crate) const BLOCK: usize = 16;
+
 #[inline]
-fn ends(name: &[u8]) -> (u64, u64) {
-    if let (Some(first), Some(last)) = (name.first_chunk(), name.last_chunk()) {
-        return (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
-    }
-    let word = if let (Some(first), Some(last)) = (name.first_chunk(), name.last_chunk()) {
-        let shift = (name.len() - 4) * 8;
-        u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << shift
-    } else {
-        name.iter()
-            .rev()
-            .fold(0, |word, &byte| word << 8 | u64::from(byte))
+fn halves(block: &[u8; BLOCK]) -> (u64, u64) {
+    let block = u128::from_le_bytes(*block);
+    (block as u64, (block >> 64) as u64)
+}
+
+/// Number of the name with this length whose first 16 bytes are these words (zeros after a shorter name), or 0.
+#[inline]
+fn candidate((low, high): (u64, u64), length: usize) -> u16 {
+    let number = SLOTS[slot(low, high, length)];
+    let Some(known) = KEYS.get(usize::from(number)) else {
+        return 0;
     };
-    (word, word)
+    let differs = (low | case_bits(known.low)) ^ known.low
+        | (high | case_bits(known.high)) ^ known.high
+        | length as u64 ^ known.length;
+    if differs == 0 { number.into() } else { 0 }
 }
 
 /// For each letter of a lower-case name the bit that an upper-case letter lacks. Other bytes must be equal.
@@ -215,42 +233,50 @@ const fn case_bits(known: u64) -> u64 {
     (known & 0x4040_4040_4040_4040) >> 1
 }
 
-/// Whether a name of more than sixteen bytes, whose ends are equal, is equal in between.
-fn middle_equals(name: &[u8], known: &str) -> bool {
-    name.eq_ignore_ascii_case(known.as_bytes())
-}
+/// Masks for the two halves of a block that keep as many bytes as the index says.
+const MASKS: [(u64, u64); 32] = {
+    let mut masks = [(u64::MAX, u64::MAX); 32];
+    let mut length = 0;
+    while length < BLOCK {
+        let mask = (1_u128 << (8 * length)) - 1;
+        masks[length] = (mask as u64, (mask >> 64) as u64);
+        length += 1;
+    }
+    masks
+};
 
 /// A name of the table as words, so that it is compared without a call.
 #[derive(Clone, Copy)]
 struct Key {
-    first: u64,
-    last: u64,
-    length: u8,
+    low: u64,
+    high: u64,
+    length: u64,
 }
 
 const KEYS: [Key; FIELD_NAME_COUNT] = {
-    // Number 0 must not equal anything: no name has 255 bytes and ends like this.
+    // Number 0 equals nothing: no name is that long.
     let mut keys = [Key {
-        first: u64::MAX,
-        last: 0,
-        length: 255,
+        low: 0,
+        high: 0,
+        length: u64::MAX,
     }; FIELD_NAME_COUNT];
     let mut number = 1;
     while number < FIELD_NAME_COUNT {
         let name = FIELD_NAMES[number].as_bytes();
-        let length = name.len();
-        let width = if length < 8 { length } else { 8 };
-        let (mut first, mut last) = (0, 0);
-        let mut at = width;
+        let mut block: u128 = 0;
+        let mut at = if name.len() < BLOCK {
+            name.len()
+        } else {
+            BLOCK
+        };
         while at > 0 {
             at -= 1;
-            first = first << 8 | name[at] as u64;
-            last = last << 8 | name[length - width + at] as u64;
+            block = block << 8 | name[at] as u128;
         }
         keys[number] = Key {
-            first,
-            last,
-            length: length as u8,
+            low: block as u64,
+            high: (block >> 64) as u64,
+            length: name.len() as u64,
         };
         number += 1;
     }
@@ -259,14 +285,14 @@ const KEYS: [Key; FIELD_NAME_COUNT] = {
 
 const SLOT_BITS: u32 = 10;
 
-/// A hash without collisions between the names of the table. The factors were found by trying; when the table
-/// changes and they fail, the crate doesn't compile, and `cargo run --example find_hash -p portico-http` finds others.
+/// A hash without collisions between the names of the table. The factors were found by trying; when the table changes
+/// and they fail, the crate doesn't compile, and others must be tried (one pair of odd numbers in some thousand fits).
 #[inline]
-const fn slot(first: u64, last: u64, length: usize) -> usize {
+const fn slot(low: u64, high: u64, length: usize) -> usize {
     const LOWER: u64 = 0x2020_2020_2020_2020;
-    let sum = (first | LOWER)
-        .wrapping_mul(0xd0ef_2f32_efb6_9c3b)
-        .wrapping_add((last | LOWER).wrapping_mul(0xb386_c5f3_1051_42c7))
+    let sum = (low | LOWER)
+        .wrapping_mul(0x3ccf_7d60_8c94_d9f3)
+        .wrapping_add((high | LOWER).wrapping_mul(0xbce0_7c2c_fce7_db05))
         .wrapping_add((length as u64) << 56);
     (sum >> (u64::BITS - SLOT_BITS)) as usize
 }
@@ -276,7 +302,7 @@ const SLOTS: [u8; 1 << SLOT_BITS] = {
     let mut number = 1;
     while number < FIELD_NAME_COUNT {
         let key = KEYS[number];
-        let slot = slot(key.first, key.last, key.length as usize);
+        let slot = slot(key.low, key.high, key.length as usize);
         assert!(
             slots[slot] == 0,
             "two names share a slot: find other factors"

@@ -33,6 +33,12 @@ const TRAILERS: u16 = 1024;
 /// An empty value is found to be wrong after its line end.
 const AFTER_EMPTY: usize = 2;
 
+/// Where in a field something is wrong: at its colon, or so many bytes into its value.
+pub(super) enum Place {
+    Name,
+    Value(usize),
+}
+
 /// What is wrong with a value, and at which byte of it.
 type ValueError = (Code, usize);
 
@@ -84,14 +90,27 @@ impl Facts {
         }
     }
 
-    /// Takes in a complete field whose number is one of those that matter: [`name::HOST`] to
-    /// [`name::PROXY_CONNECTION`]. `value` is without the white space around it, `raw` with what trails.
+    /// Takes in a complete field. Its name is checked first, as llhttp does.
+    #[inline]
     pub(super) fn learn(
         &mut self,
         number: u16,
         value: &[u8],
         raw: &[u8],
-    ) -> Result<(), ValueError> {
+    ) -> Result<(), (Code, Place)> {
+        if number == name::CONNECTION {
+            self.connection(value);
+            return Ok(());
+        }
+        self.check_name(number)
+            .map_err(|code| (code, Place::Name))?;
+        self.learn_value(number, value, raw)
+            .map_err(|(code, at)| (code, Place::Value(at)))
+    }
+
+    /// Takes in a complete field whose number is one of those that matter: [`name::HOST`] to
+    /// [`name::PROXY_CONNECTION`]. `value` is without the white space around it, `raw` with what trails.
+    fn learn_value(&mut self, number: u16, value: &[u8], raw: &[u8]) -> Result<(), ValueError> {
         match number {
             name::HOST if !self.has(TRAILERS) => {
                 // RFC 9112, section 3.2: more than one, or an invalid one, must be answered with 400.
@@ -162,10 +181,14 @@ impl Facts {
     /// Connection options (RFC 9110, section 7.6.1). `Proxy-Connection` counts too, as with llhttp.
     #[inline]
     fn connection(&mut self, value: &[u8]) {
-        if value.eq_ignore_ascii_case(b"keep-alive") {
+        if is_keep_alive(value) {
             self.flags |= KEEP_ALIVE;
-            return;
+        } else {
+            self.connection_options(value);
         }
+    }
+
+    fn connection_options(&mut self, value: &[u8]) {
         for option in value.split(|&byte| byte == b',') {
             let option = trim_end(trim_start(option));
             if option.eq_ignore_ascii_case(b"close") {
@@ -254,6 +277,18 @@ fn expects_continue(value: &[u8]) -> bool {
     })
 }
 
+/// The commonest value, compared as words. No other byte that a value may have is equal to one of these without its
+/// bit 5 but the letter in capitals.
+#[inline]
+fn is_keep_alive(value: &[u8]) -> bool {
+    let (Some(start), Some([v, e]), 10) = (value.first_chunk(), value.last_chunk(), value.len())
+    else {
+        return false;
+    };
+    u64::from_le_bytes(*start) | 0x2020_2020_2020_2020 == u64::from_le_bytes(*b"keep-ali")
+        && u16::from_le_bytes([*v, *e]) | 0x2020 == u16::from_le_bytes(*b"ve")
+}
+
 fn trim_start(bytes: &[u8]) -> &[u8] {
     let blank = bytes
         .iter()
@@ -262,7 +297,7 @@ fn trim_start(bytes: &[u8]) -> &[u8] {
     bytes.get(blank..).unwrap_or_default()
 }
 
-fn trim_end(bytes: &[u8]) -> &[u8] {
+pub(super) fn trim_end(bytes: &[u8]) -> &[u8] {
     let blank = bytes
         .iter()
         .rev()

@@ -1,14 +1,12 @@
 //! Field lines (RFC 9112, section 5), of a head or of a trailer section.
 
+use super::facts::{self, Place};
 use super::progress::Progress;
 use crate::h1::error::{ParseError, ParseErrorCode as Code};
 use crate::h1::field::Field;
 use crate::h1::limits::{ExcessFields, HeadLimits};
 use crate::h1::scan;
 use crate::semantics::field_name::{self, CONTENT_LENGTH, PROXY_CONNECTION};
-
-/// Bytes in which a name of the table ends; longer names are found more slowly.
-const NAME_WINDOW: usize = 48;
 
 /// Longest name that [`Field`] can tell.
 const MAX_NAME_LENGTH: usize = u16::MAX as usize;
@@ -72,48 +70,44 @@ pub(super) fn parse(
     let mut counted = state.counted;
     let mut count = state.field_count;
     loop {
-        let (number, name_length) = name_before_colon(bytes, line);
+        let rest = bytes.get(line..).unwrap_or_default();
+        if rest.first() == Some(&b'\r') {
+            save(state, line, counted, count);
+            return blank_line(bytes, line);
+        }
+        let (number, name_length) = name_before_colon(rest);
         let colon = line + name_length;
-        if number == 0 {
-            // Not a name of the table; maybe no name at all.
-            if bytes.get(line) == Some(&b'\r') {
-                break;
-            }
-            if bytes.get(colon) != Some(&b':')
-                || token_end(bytes, line) != colon
-                || !(1..=MAX_NAME_LENGTH).contains(&name_length)
-            {
-                save(state, line, counted, count);
-                return without_name(bytes, state, limits);
-            }
+        if number == 0 && !is_name(rest, name_length) {
+            save(state, line, counted, count);
+            return without_name(bytes, state, limits);
         }
         if count >= max_fields && limits.excess_fields == ExcessFields::Refuse {
             return Err(ParseError::at(Code::HeaderOverflow, colon + 1));
         }
-        let special = number.wrapping_sub(1) < PROXY_CONNECTION;
         let value = value_start(bytes, colon + 1);
-        let end = scan::value_end(bytes, value);
-        // The byte after the line end is needed too: white space there would fold the line.
-        let [b'\r', b'\n', next, ..] = bytes.get(end..).unwrap_or_default() else {
-            save(state, line, counted, count);
-            return unfinished_line(bytes, state, limits, (number, colon, value, end));
-        };
+        let mut end = scan::control(bytes, value);
+        if bytes.get(end) == Some(&b'\t') {
+            end = scan::value_end(bytes, end);
+        }
         let size = (name_length + (end - value)) as u32;
-        if matches!(next, b' ' | b'\t') || size >= limits.max_header_size - counted {
+        // The byte after the line end is needed too: white space there would fold the line.
+        let complete = match bytes.get(end..).unwrap_or_default() {
+            [b'\r', b'\n', next, ..] => !matches!(next, b' ' | b'\t'),
+            _ => false,
+        };
+        if !complete || size >= limits.max_header_size - counted {
             save(state, line, counted, count);
             return unfinished_line(bytes, state, limits, (number, colon, value, end));
         }
-        let value_end = trimmed_end(bytes, value, end);
-        if special {
-            let trimmed = bytes.get(value..value_end).unwrap_or_default();
-            let raw = bytes.get(value..end).unwrap_or_default();
+        let raw = bytes.get(value..end).unwrap_or_default();
+        let trimmed = trim_end(raw);
+        if number.wrapping_sub(1) < PROXY_CONNECTION {
             state
                 .facts
-                .check_name(number)
-                .map_err(|code| ParseError::at(code, colon))
-                .and_then(|()| {
-                    let learnt = state.facts.learn(number, trimmed, raw);
-                    learnt.map_err(|(code, at)| ParseError::at(code, value + at))
+                .learn(number, trimmed, raw)
+                .map_err(|(code, at)| match at {
+                    Place::Name => ParseError::at(code, colon),
+                    Place::Value(at) => ParseError::at(code, value + at),
                 })?;
         }
         if count < keep_up_to {
@@ -122,34 +116,57 @@ pub(super) fn parse(
                 name_length: name_length as u16,
                 name_offset: line as u32,
                 value_offset: value as u32,
-                value_length: (value_end - value) as u32,
+                value_length: trimmed.len() as u32,
             });
         }
         count += 1;
         counted += size;
         line = end + 2;
     }
+}
+
+/// The blank line after the last field, of which the CR is there.
+#[inline]
+fn blank_line(bytes: &[u8], line: usize) -> Result<Option<usize>, ParseError> {
     match bytes.get(line + 1) {
         Some(b'\n') => Ok(Some(line + 2)),
         Some(_) => Err(ParseError::at(Code::ExpectedLfAfterHeaders, line + 1)),
-        None => {
-            save(state, line, counted, count);
-            Ok(None)
-        }
+        None => Ok(None),
     }
 }
 
-/// The number of the name at `line` and its length up to the colon. Without a colon in the first bytes the number is 0
-/// and the length that of a token.
+/// The number of the name that `rest` begins with, and its length up to the colon. For most names the first block has
+/// both. Without a colon the number is 0 and the length that of a token.
 #[inline]
-fn name_before_colon(bytes: &[u8], line: usize) -> (u16, usize) {
-    let rest = bytes.get(line..).unwrap_or_default();
-    let window = rest.get(..NAME_WINDOW).unwrap_or(rest);
-    let length = scan::colon(window, 0);
-    if length < window.len() {
-        return (field_name::field_name_number(&window[..length]), length);
+fn name_before_colon(rest: &[u8]) -> (u16, usize) {
+    if let Some(block) = rest.first_chunk() {
+        let colons = scan::colons(block);
+        if colons != 0 {
+            let length = colons.trailing_zeros() as usize;
+            return (field_name::number_in_block(block, length), length);
+        }
     }
-    (0, token_end(bytes, line) - line)
+    name_of_token(rest)
+}
+
+/// The same for longer names, and near the end of the bytes.
+#[inline(never)]
+fn name_of_token(rest: &[u8]) -> (u16, usize) {
+    let length = token_end(rest, 0);
+    if rest.get(length) != Some(&b':') {
+        return (0, length);
+    }
+    (
+        field_name::field_name_number(rest.get(..length).unwrap_or_default()),
+        length,
+    )
+}
+
+/// Whether the first `length` bytes are a name that is not in the table, with a colon after it.
+fn is_name(rest: &[u8], length: usize) -> bool {
+    (1..=MAX_NAME_LENGTH).contains(&length)
+        && rest.get(length) == Some(&b':')
+        && token_end(rest, 0) == length
 }
 
 fn save(state: &mut Progress, line: usize, counted: u32, count: u32) {
@@ -304,14 +321,13 @@ fn white_space_end(bytes: &[u8], from: usize) -> usize {
         .count()
 }
 
-/// `end` without the white space before it.
+/// A value without the white space after it.
 #[inline]
-fn trimmed_end(bytes: &[u8], start: usize, end: usize) -> usize {
-    let mut end = end;
-    while end > start && matches!(bytes.get(end - 1), Some(b' ' | b'\t')) {
-        end -= 1;
+fn trim_end(raw: &[u8]) -> &[u8] {
+    match raw.last() {
+        Some(b' ' | b'\t') => facts::trim_end(raw),
+        _ => raw,
     }
-    end
 }
 
 /// Index of the first byte at or after `from` that can't stand in a field name (RFC 9110, section 5.6.2).

@@ -55,32 +55,56 @@ impl HeadParser {
         limits: &HeadLimits,
     ) -> Result<Option<Head>, ParseError> {
         let bytes = within_limit(bytes, limits);
-        let mut state = *progress;
-        let fresh = state.is_fresh();
-        let result = self.parse_from(bytes, &mut state, limits);
-        match result {
-            Ok(Some(end)) => {
-                *progress = Progress::default();
-                if fresh {
-                    return state.facts.head(&state, end).map(Some);
-                }
-                // The fields of the earlier pieces were checked but not kept.
-                let mut again = Progress::default();
-                let complete = self.parse_from(bytes, &mut again, limits)?;
-                complete
-                    .map(|end| again.facts.head(&again, end))
-                    .transpose()
-            }
-            Ok(None) => {
-                *progress = state;
-                Ok(None)
-            }
-            Err(error) => {
-                self.fields.clear();
-                *progress = Progress::default();
-                Err(error)
-            }
+        if !progress.is_fresh() {
+            return self.resume(bytes, progress, limits);
         }
+        let mut state = Progress {
+            start: progress.start,
+            ..Progress::default()
+        };
+        match self.parse_from(bytes, &mut state, limits) {
+            Ok(Some(end)) => {
+                progress.start = 0;
+                state.facts.head(&state, end).map(Some)
+            }
+            outcome => self.stop(outcome, state, progress),
+        }
+    }
+
+    /// Goes on with a head that came in pieces.
+    #[cold]
+    fn resume(
+        &mut self,
+        bytes: &[u8],
+        progress: &mut Progress,
+        limits: &HeadLimits,
+    ) -> Result<Option<Head>, ParseError> {
+        let mut state = *progress;
+        match self.parse_from(bytes, &mut state, limits) {
+            Ok(Some(_)) => {
+                // The fields of the earlier pieces were checked but not kept.
+                *progress = Progress::default();
+                self.parse(bytes, progress, limits)
+            }
+            outcome => self.stop(outcome, state, progress),
+        }
+    }
+
+    /// Leaves a head that is not complete, or wrong.
+    #[cold]
+    fn stop(
+        &mut self,
+        outcome: Result<Option<usize>, ParseError>,
+        state: Progress,
+        progress: &mut Progress,
+    ) -> Result<Option<Head>, ParseError> {
+        self.fields.clear();
+        *progress = if outcome.is_ok() {
+            state
+        } else {
+            Progress::default()
+        };
+        outcome.map(|_| None)
     }
 
     /// Parses the trailer section at the start of `bytes`, likewise. Returns its length.

@@ -23,24 +23,16 @@ pub(super) fn parse_ordinary(bytes: &[u8], state: &mut Progress, limits: &HeadLi
         return false;
     }
     let end = scan::visible_end(bytes, target + 1);
-    let Some(
-        [
-            b' ',
-            b'H',
-            b'T',
-            b'T',
-            b'P',
-            b'/',
-            b'1',
-            b'.',
-            minor @ (b'0' | b'1'),
-            b'\r',
-            b'\n',
-        ],
-    ) = bytes.get(end..).and_then(|rest| rest.first_chunk::<11>())
+    let Some([v @ .., minor, cr, lf]) = bytes.get(end..).and_then(|rest| rest.first_chunk::<11>())
     else {
         return false;
     };
+    if u64::from_le_bytes(*v) != u64::from_le_bytes(*b" HTTP/1.")
+        || u16::from_le_bytes([*cr, *lf]) != u16::from_le_bytes(*b"\r\n")
+        || !matches!(minor, b'0' | b'1')
+    {
+        return false;
+    }
     let length = (end - target) as u32;
     if length >= limits.max_header_size {
         return false;
