@@ -1,6 +1,8 @@
 /** The servers of one cell, all alive at once. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SERVER_CORE, cpuNs, freePort, hasMapped, processTree, start, stop, untilListening } from './process.mjs';
+import {
+  SERVER_CORE, cpuNs, freePort, hasMapped, processTree, start, stop, threadCount, untilListening,
+} from './process.mjs';
 import { requestSet } from './requests.mjs';
 import { compareAnswers, rawAnswer } from './wire.mjs';
 
@@ -38,7 +40,7 @@ export class Fleet {
     const child = start(command, SERVER_CORE);
     try {
       await untilListening(child, port);
-      if (server.mapped && !hasMapped(child.pid, server.mapped)) throw new Error('the engine is not in the process');
+      checkEngine(server, child.pid);
       const wire = await this.#wire(server, port, reference);
       await sleep(SETTLE_MS);
       return { server, child, port, pids: processTree(child.pid), wire };
@@ -66,6 +68,18 @@ export class Fleet {
   async stop() {
     await Promise.all(this.members.map((member) => stop(member.child)));
   }
+}
+
+/** Threads that the same Node has without an engine of its own threads; known after the first cell at the latest. */
+const ordinaryThreads = new Map();
+
+/** @throws Error when a server that is called Portico is not, or runs inline when it should not */
+function checkEngine(server, pid) {
+  if (server.mapped && !hasMapped(pid, server.mapped)) throw new Error('the engine is not in the process');
+  if (!server.base) return;
+  const [threads, ordinary] = [threadCount(pid), ordinaryThreads.get(server.base) ?? 0];
+  if (!server.threads) ordinaryThreads.set(server.base, Math.max(ordinary, threads));
+  else if (threads < ordinary + server.threads) throw new Error('the engine has no thread of its own');
 }
 
 /** CPU time of a member so far. It is asleep: its connections are idle. */

@@ -138,6 +138,9 @@ export function cpuNs(pids) {
   return total;
 }
 
+/** Threads of a process. */
+export const threadCount = (pid) => readdirSync(`/proc/${pid}/task`).length;
+
 /** Proportional set size of processes, bytes, without mapped files: what they share of a binary is not theirs. */
 export function memoryBytes(pids) {
   let total = 0;

@@ -74,7 +74,7 @@ function nodeServers(node) {
   return [
     { id: base, title: `node:http ${node.id}`, base, version: node.version, command: run([], {}) },
     { id: `portico${node.id}`, title: `Portico inline, Node ${node.id}`, base, command: portico(0), ...onEngine },
-    { id: `portico${node.id}-t1`, title: `Portico, 1 thread, Node ${node.id}`, base, command: portico(1), ...onEngine },
+    { id: `portico${node.id}-t1`, title: `Portico, 1 thread, Node ${node.id}`, base, command: portico(1), threads: 1, ...onEngine },
   ];
 }
 
