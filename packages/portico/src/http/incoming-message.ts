@@ -126,38 +126,52 @@ function define(target: object, name: string | symbol, value: unknown): void {
   Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: true });
 }
 
+/** What Node's prototype has under a name; objects that no server of ours made get that. */
+function stockAccessor(name: string): PropertyDescriptor {
+  return Object.getOwnPropertyDescriptor(stockRequest, name) ?? {};
+}
+
+/** Assignment to an object that no server of ours made. */
+function assign(request: Request, name: string, stock: PropertyDescriptor, value: unknown): void {
+  if (stock.set !== undefined) stock.set.call(request, value);
+  else define(request, name, value);
+}
+
 /** An accessor whose value is computed once and whose assignment makes a plain property. */
 function computed(name: string, compute: (exchange: Exchange, request: Request) => unknown): void {
+  const stock = stockAccessor(name);
   Object.defineProperty(prototype, name, {
     configurable: true,
     enumerable: true,
     get(this: Request): unknown {
       const exchange = this[kExchange];
-      if (exchange === undefined) return undefined;
+      if (exchange === undefined) return stock.get?.call(this);
       const value = compute(exchange, this);
       define(this, name, value);
       return value;
     },
     set(this: Request, value: unknown): void {
-      if (this[kExchange] === constructing && constructing !== null) return;
-      define(this, name, value);
+      const exchange = this[kExchange];
+      if (exchange === undefined) assign(this, name, stock, value);
+      else if (exchange !== constructing) define(this, name, value);
     },
   });
 }
 
 /** An accessor over a field of the exchange. */
 function stored<Name extends 'url' | 'method' | 'headers' | 'complete'>(name: Name, read: (exchange: Exchange) => unknown): void {
+  const stock = stockAccessor(name);
   Object.defineProperty(prototype, name, {
     configurable: true,
     enumerable: true,
     get(this: Request): unknown {
       const exchange = this[kExchange];
-      return exchange === undefined ? undefined : read(exchange);
+      return exchange === undefined ? stock.get?.call(this) : read(exchange);
     },
     set(this: Request, value: Exchange[Name]): void {
       const exchange = this[kExchange];
-      if (exchange === undefined) define(this, name, value);
-      else if (constructing === null) exchange[name] = value;
+      if (exchange === undefined) assign(this, name, stock, value);
+      else if (exchange !== constructing) exchange[name] = value;
     },
   });
 }
@@ -196,18 +210,21 @@ Object.defineProperty(prototype, '_readableState', {
 
 /** Trailers exist once the request is complete; before that these are empty, and not kept. */
 function trailers(name: string, read: (raw: string[], exchange: Exchange) => unknown): void {
+  const stock = stockAccessor(name);
   Object.defineProperty(prototype, name, {
     configurable: true,
     enumerable: true,
     get(this: Request): unknown {
       const exchange = this[kExchange];
-      if (exchange === undefined) return undefined;
+      if (exchange === undefined) return stock.get?.call(this);
       const value = read(exchange.rawTrailers ?? [], exchange);
       if (exchange.complete) define(this, name, value);
       return value;
     },
     set(this: Request, value: unknown): void {
-      if (this[kExchange] === undefined || constructing === null) define(this, name, value);
+      const exchange = this[kExchange];
+      if (exchange === undefined) assign(this, name, stock, value);
+      else if (exchange !== constructing) define(this, name, value);
     },
   });
 }

@@ -17,9 +17,22 @@ export function finishIsObserved(): boolean {
 /** Event `FLUSHED`: so many records, oldest first, have been handed to the kernel. */
 export function flushed(connection: Connection, count: number, queuedBytes: number): void {
   for (let left = count; left > 0; left--) {
+    if (connection.orphanedAcks > 0) {
+      connection.orphanedAcks--;
+      continue;
+    }
     const exchange = nextAwaiting(connection);
-    if (exchange !== null) acknowledge(exchange, (exchange.acks as Acknowledgement[]).shift() as Acknowledgement, queuedBytes);
-    else connection.rawAcks?.shift()?.(null);
+    if (exchange === null) {
+      connection.rawAcks?.shift()?.(null);
+      continue;
+    }
+    const ack = (exchange.acks as Acknowledgement[]).shift() as Acknowledgement;
+    acknowledge(exchange, ack, queuedBytes);
+    // The 'close' of a response comes before the 'finish' of the next.
+    if (ack.end && left > 1) {
+      process.nextTick(flushed, connection, left - 1, queuedBytes);
+      return;
+    }
   }
 }
 
@@ -71,6 +84,7 @@ function release(exchange: Exchange): void {
 
 /** The exchange gives its place to the next in order. */
 export function leave(exchange: Exchange): void {
+  exchange.connection.orphanedAcks += exchange.acks?.length ?? 0;
   const next = exchange.connection.dequeue(exchange);
   // As in Node, a queued response learns of its socket when its turn comes.
   if (next !== null && next.response?._events !== undefined) next.response.emit('socket', exchange.connection.socket);
@@ -111,6 +125,11 @@ export function peerEnded(connection: Connection): void {
 /** Event `CLOSED`. */
 export function connectionLost(connection: Connection): void {
   const { existingSocket } = connection;
+  if (connection.errno === 0 && !connection.destroying && finishNext(connection)) {
+    // Its 'close' comes before anything that follows.
+    process.nextTick(connectionLost, connection);
+    return;
+  }
   failAcks(connection);
   if (existingSocket === null && !isReported(connection)) {
     abandonExchanges(connection);
@@ -121,6 +140,15 @@ export function connectionLost(connection: Connection): void {
   if (connection.server.provider !== undefined && connection.secure === undefined) connection.server.provider.closedEarly(connection);
   connection.resource.emitDestroy();
   connection.server.connectionGone();
+}
+
+/** An orderly end comes after everything was sent: a response that was complete is finished. */
+function finishNext(connection: Connection): boolean {
+  const { current } = connection;
+  if (current === null || !current.ended || current.finished) return false;
+  for (const { callbacks } of current.acks ?? []) callbacks?.forEach((callback) => callback(null));
+  finish(current);
+  return true;
 }
 
 /** Whether a reset of a connection whose socket nobody holds has a listener all the same. */
@@ -143,7 +171,7 @@ function endSocket(connection: Connection): void {
       return;
     }
   }
-  socket.destroy();
+  socket.destroySoon();
 }
 
 function systemError(errno: number): Error {

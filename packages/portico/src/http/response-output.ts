@@ -13,15 +13,17 @@ import { alreadyFinished, bodyNotAllowed, contentLengthMismatch, headersSent, in
   nodeError, socketAssigned, streamDestroyed, unknownEncoding, writeAfterEnd } from './errors';
 import type { Callback, Exchange, PendingWrite } from './exchange';
 import { kExchange } from './exchange';
-import { emitClose, finishIsObserved, leave } from './lifecycle';
+import { emitClose, finish, finishIsObserved, leave } from './lifecycle';
 import { storeHead, type HeaderArgument } from './response-head';
 import { hasRoom } from './response-state';
 import type { Response } from './server-response';
-import { kErrored, kOutHeaders, stockResponse } from './stock';
+import { finishesEarly, joinsChunks, kErrored, kOutHeaders, stockResponse } from './stock';
 
 const { RESPONSE_FLAG_END, RESPONSE_FLAG_ACK, RESPONSE_FLAG_CLOSE } = layout;
 /** Chunks up to this total are joined before they are handed over. */
 const JOIN_BYTES = 16 * 1024;
+/** What surely fits into a socket's buffer. */
+export const WRITTEN_AT_ONCE_BYTES = 16 * 1024;
 // eslint-disable-next-line no-control-regex
 const INVALID_REASON = /[^\t\x20-\x7e\x80-\xff]/;
 
@@ -110,7 +112,7 @@ function end(this: Response, chunk?: unknown, encoding?: unknown, callback?: unk
     this._contentLength = length;
     this._implicitHeader();
   }
-  if (typeof callback === 'function') (exchange.endCallbacks ??= []).push(callback as Callback);
+  if (typeof callback === 'function') addEndCallback(this, exchange, callback as Callback);
   if (this.destroyed) return endDestroyed(this, exchange);
   const allowed = body !== undefined && mayHaveBody(this);
   if (allowed && this.chunkedEncoding) checkEncoding(body, encoding);
@@ -120,14 +122,20 @@ function end(this: Response, chunk?: unknown, encoding?: unknown, callback?: unk
   return this;
 }
 
+/** Before Node 26 the callback is a listener of 'finish' like others. */
+function addEndCallback(response: Response, exchange: Exchange, callback: Callback): void {
+  if (finishesEarly) response.once('finish', callback);
+  else if (exchange.ended && !exchange.acknowledged) process.nextTick(callback, null);
+  else (exchange.endCallbacks ??= []).push(callback);
+}
+
 /** `end` after `end`. */
 function endAgain(response: Response, exchange: Exchange, chunk: unknown, callback: unknown): Response {
   if (chunk) {
     reportError(response, writeAfterEnd(), callback);
   } else if (typeof callback === 'function') {
-    if (exchange.finished) (callback as Callback)(alreadyFinished('end'));
-    else if (exchange.acknowledged) (exchange.endCallbacks ??= []).push(callback as Callback);
-    else process.nextTick(callback as Callback, null);
+    if (response.writableFinished) (callback as Callback)(alreadyFinished('end'));
+    else addEndCallback(response, exchange, callback as Callback);
   }
   return response;
 }
@@ -135,10 +143,10 @@ function endAgain(response: Response, exchange: Exchange, chunk: unknown, callba
 /** `end` on a response whose connection has gone: nothing is sent, and nothing is told. */
 function endDestroyed(response: Response, exchange: Exchange): Response {
   response.finished = true;
-  const callbacks = exchange.endCallbacks;
-  exchange.endCallbacks = null;
-  const error = streamDestroyed('end');
-  callbacks?.forEach((callback) => process.nextTick(callback, error));
+  exchange.ended = true;
+  // Nothing will be told of the end, and nothing is to be made up for late listeners.
+  exchange.acknowledged = true;
+  if (exchange.isCurrent || exchange.connection.closed) response._finish();
   return response;
 }
 
@@ -182,7 +190,8 @@ function finishOutput(response: Response, exchange: Exchange, chunk: Chunk | und
   const { connection } = exchange;
   const noticed = isNoticed(response, exchange);
   const trailer = response._trailer !== '' && response.chunkedEncoding && response._hasBody ? response._trailer : '';
-  let flags = noticed ? RESPONSE_FLAG_END | RESPONSE_FLAG_ACK : RESPONSE_FLAG_END;
+  const early = noticed && exchange.isCurrent && exchange.unsentBytes + exchange.pendingBytes + length <= WRITTEN_AT_ONCE_BYTES;
+  let flags = noticed && !early ? RESPONSE_FLAG_END | RESPONSE_FLAG_ACK : RESPONSE_FLAG_END;
   if (response._last) flags |= RESPONSE_FLAG_CLOSE;
   exchange.acknowledged = noticed;
   exchange.ended = true;
@@ -193,15 +202,28 @@ function finishOutput(response: Response, exchange: Exchange, chunk: Chunk | und
     if (chunk !== undefined) addPending(exchange, chunk, length, encoding, undefined);
     length = exchange.pendingBytes;
     const callbacks = sendPending(exchange, flags, trailer);
-    if (callbacks !== null) exchange.endCallbacks = callbacks.concat(exchange.endCallbacks ?? []);
+    if (callbacks !== null && early) process.nextTick(callAll, callbacks);
+    else if (callbacks !== null) exchange.endCallbacks = callbacks.concat(exchange.endCallbacks ?? []);
   }
-  if (noticed) {
+  if (!noticed) {
+    leave(exchange);
+    return;
+  }
+  if (early) {
+    process.nextTick(finishEarly, exchange);
+  } else {
     exchange.unsentBytes += length;
     (exchange.acks ??= []).push({ bytes: length, callbacks: null, end: true });
-    if (response._events !== undefined && exchange.isCurrent) response._finish();
-  } else {
-    leave(exchange);
   }
+  if (response._events !== undefined && exchange.isCurrent) response._finish();
+}
+
+/**
+ * What surely fits into the socket's buffer counts as sent, as it does in Node, which writes it at once: 'finish' comes
+ * in the next tick, and the engine need not tell when it has really sent it.
+ */
+function finishEarly(exchange: Exchange): void {
+  if (!exchange.finished) finish(exchange);
 }
 
 /** Whether anybody could tell when the response has been sent. If not, the engine need not tell us. */
@@ -230,7 +252,8 @@ function addPending(exchange: Exchange, chunk: Chunk, length: number, encoding: 
 /** Hands over what was written; the last record carries `flags`. Returns the callbacks of what was handed over. */
 function sendPending(exchange: Exchange, flags: number, trailer: string): Callback[] | null {
   const { connection: { token, lane: { writer } }, sequence } = exchange;
-  const chunks = joinSmall(exchange.pending ?? [], exchange.pendingBytes);
+  const joins = joinsChunks || !exchange.response.chunkedEncoding;
+  const chunks = joinSmall(exchange.pending ?? [], joins ? exchange.pendingBytes : Infinity);
   const callbacks = exchange.pending?.flatMap(({ callback }) => callback ?? []) ?? [];
   exchange.pending = null;
   exchange.pendingBytes = 0;
@@ -246,7 +269,7 @@ function sendPending(exchange: Exchange, flags: number, trailer: string): Callba
   return callbacks.length === 0 ? null : callbacks;
 }
 
-/** Several small chunks as one: what is written in one tick is one chunk on the wire, as in Node. */
+/** Several small chunks as one: what is written in one tick is one chunk on the wire, as in newer versions of Node. */
 function joinSmall(chunks: PendingWrite[], bytes: number): PendingWrite[] {
   if (chunks.length < 2 || bytes > JOIN_BYTES) return chunks.filter(({ length }) => length > 0);
   const joined = Buffer.concat(chunks.map(({ chunk, encoding }) => (typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk)));
@@ -274,7 +297,10 @@ function write(this: Response, chunk: unknown, encoding?: unknown, callback?: un
   if (connection.closed || connection.destroying) return false;
   addPending(exchange, chunk, length, (encoding ?? undefined) as BufferEncoding | undefined,
     typeof callback === 'function' ? callback as Callback : undefined);
-  if (!exchange.flushScheduled && exchange.corked === 0) {
+  if (!exchange.isCurrent && exchange.corked === 0) {
+    // Without its turn a response has no socket to be corked with: each write is a chunk, as in Node.
+    flushPending(exchange);
+  } else if (!exchange.flushScheduled && exchange.corked === 0) {
     exchange.flushScheduled = true;
     process.nextTick(flushScheduled, exchange);
   }
@@ -325,9 +351,17 @@ function flushPending(exchange: Exchange): void {
     for (const { callback } of pending) if (callback !== undefined) process.nextTick(callback, error);
     return;
   }
-  const callbacks = sendPending(exchange, RESPONSE_FLAG_ACK, '');
+  let callbacks = sendPending(exchange, RESPONSE_FLAG_ACK, '');
   exchange.unsentBytes += pendingBytes;
+  if (callbacks !== null && exchange.unsentBytes <= WRITTEN_AT_ONCE_BYTES && exchange.isCurrent) {
+    process.nextTick(callAll, callbacks);
+    callbacks = null;
+  }
   (exchange.acks ??= []).push({ bytes: pendingBytes, callbacks, end: false });
+}
+
+function callAll(callbacks: Callback[]): void {
+  for (const callback of callbacks) callback(null);
 }
 
 function cork(this: Response): void {

@@ -4,8 +4,9 @@ import { EventEmitter } from 'node:events';
 import { getDefaultHighWaterMark } from 'node:stream';
 import { kExchange, type Exchange } from './exchange';
 import { finish } from './lifecycle';
+import { WRITTEN_AT_ONCE_BYTES } from './response-output';
 import type { Response } from './server-response';
-import { stockResponse } from './stock';
+import { finishesEarly, stockResponse } from './stock';
 
 type Getter = (this: Response, exchange: Exchange) => unknown;
 
@@ -44,6 +45,11 @@ function sentUnobserved(exchange: Exchange): boolean {
   return exchange.ended && !exchange.acknowledged && exchange.connection.lane.turn !== exchange.endTurn;
 }
 
+/** Before Node 26 a response counts as finished when its last bytes have been written, which Node does at once. */
+function writtenAtOnce(exchange: Exchange): boolean {
+  return finishesEarly && exchange.ended && exchange.isCurrent && exchange.unsentBytes <= WRITTEN_AT_ONCE_BYTES;
+}
+
 function highWaterMark(exchange: Exchange): number {
   return exchange.connection.server.highWaterMark ?? getDefaultHighWaterMark(false);
 }
@@ -66,7 +72,7 @@ export function defineState(prototype: object): void {
   accessor(prototype, '_closed', sentUnobserved);
   accessor(prototype, 'destroyed', sentUnobserved);
   accessor(prototype, 'headersSent', (exchange) => exchange.head !== null);
-  accessor(prototype, 'writableFinished', (exchange) => exchange.finished || sentUnobserved(exchange));
+  accessor(prototype, 'writableFinished', (exchange) => exchange.finished || sentUnobserved(exchange) || writtenAtOnce(exchange));
   accessor(prototype, 'writableLength', writableLength);
   accessor(prototype, 'writableHighWaterMark', highWaterMark);
   accessor(prototype, 'writableCorked', (exchange) => exchange.corked);

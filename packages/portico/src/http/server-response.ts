@@ -14,7 +14,7 @@ import { minorVersion, requestField, type Request } from './incoming-message';
 import { renderHead, type HeaderArgument } from './response-head';
 import { defineOutput } from './response-output';
 import { defineState } from './response-state';
-import { kErrored, kOutHeaders, kUniqueHeaders, stockResponse, StockServerResponse } from './stock';
+import { kErrored, kOutHeaders, kUniqueHeaders, stockResponse, StockServerResponse, tellsResponseCreated } from './stock';
 
 const responseCreated = diagnostics.channel('http.server.response.created');
 
@@ -51,8 +51,10 @@ export interface Response {
   _sent100: boolean;
   _trailer: string;
   readonly writableLength: number;
+  readonly writableFinished: boolean;
   readonly writableHighWaterMark: number;
   emit(event: string, ...args: unknown[]): boolean;
+  once(event: string, listener: (...args: never[]) => void): unknown;
   setHeader(name: string, value: unknown): unknown;
   appendHeader(name: string, value: unknown): unknown;
   removeHeader(name: string): void;
@@ -99,7 +101,7 @@ export function makeResponse(exchange: Exchange): Response {
     response.useChunkedEncodingByDefault = /(?:^|\W)chunked(?:$|\W)/i.test(requestField(exchange, 'te') ?? '');
   }
   if (server.uniqueHeaders !== null) response[kUniqueHeaders] = server.uniqueHeaders;
-  if (responseCreated.hasSubscribers && server.serverResponse === undefined) {
+  if (tellsResponseCreated && responseCreated.hasSubscribers && server.serverResponse === undefined) {
     responseCreated.publish({ request: exchange.request, response });
   }
   return response;

@@ -108,6 +108,7 @@ export function defineServerMembers(prototype: object): void {
       set(this: object, handle: object | null): void {
         const attached = attachmentOf(this);
         attached.handle = handle;
+        if (handle !== null) attached.drained = false;
         if (handle !== null && !attached.stock) interceptHandle(attached, handle);
       },
     },
@@ -122,6 +123,11 @@ export function defineServerMembers(prototype: object): void {
         attached.extraConnections = value - attached.connectionCount;
       },
     },
+  });
+  method(prototype, '_emitCloseIfDrained', function emitCloseIfDrained(this: object) {
+    const attached = attachmentOf(this);
+    attached.drained = attached.handle === null && (this as ServerObject)._connections === 0;
+    (stockServer._emitCloseIfDrained as Listener).call(this);
   });
   for (const name of ['closeAllConnections', 'closeIdleConnections'] as const) {
     method(prototype, name, function closeConnections(this: object) {

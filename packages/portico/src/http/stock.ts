@@ -3,6 +3,7 @@
  * must share so that Node's methods work on them unchanged. Load this module before `register` swaps exports.
  */
 
+import diagnostics = require('node:diagnostics_channel');
 import http = require('node:http');
 import net = require('node:net');
 import stream = require('node:stream');
@@ -45,3 +46,23 @@ export const kErrored = symbolOf(sampleMessage, 'errored');
 export const kUniqueHeaders = symbolOf(sampleServer, 'kUniqueHeaders');
 /** Key of the option `optimizeEmptyRequests`. */
 export const kOptimizeEmptyRequests = symbolOf(sampleServer, 'OptimizeEmptyRequestsOption');
+function hasSymbol(description: string): boolean {
+  return Object.getOwnPropertySymbols(sampleMessage).some((symbol) => symbol.description === description);
+}
+
+/** Whether `writableFinished` is true as soon as everything has been written (older Node), not when 'finish' comes. */
+export const finishesEarly = !hasSymbol('kWritableFinished');
+/** Whether what is written in one tick becomes one chunk (newer Node), not one for each `write`. */
+export const joinsChunks = hasSymbol('kChunkedBuffer');
+/** Whether the channel `http.server.response.created` exists. */
+export const tellsResponseCreated = probeResponseCreated();
+
+function probeResponseCreated(): boolean {
+  const channel = diagnostics.channel('http.server.response.created');
+  let told = false;
+  const listener = (): void => { told = true; };
+  channel.subscribe(listener);
+  new StockServerResponse({ method: 'GET', httpVersionMajor: 1, httpVersionMinor: 1 });
+  channel.unsubscribe(listener);
+  return told;
+}

@@ -19,7 +19,8 @@ export interface Settings {
   headersTimeout: number;
   requestTimeout: number;
   keepAliveTimeout: number;
-  keepAliveTimeoutBuffer: number;
+  /** Undefined in versions of Node that have no such setting. */
+  keepAliveTimeoutBuffer: number | undefined;
   timeout: number;
   maxRequestsPerSocket: number;
   maxHeadersCount: number | null;
@@ -52,7 +53,7 @@ export interface ServerObject extends Server {
 export class AttachedServer {
   readonly server: ServerObject;
   readonly settings: Settings = {
-    headersTimeout: 60_000, requestTimeout: 300_000, keepAliveTimeout: 5000, keepAliveTimeoutBuffer: 0, timeout: 0,
+    headersTimeout: 60_000, requestTimeout: 300_000, keepAliveTimeout: 5000, keepAliveTimeoutBuffer: undefined, timeout: 0,
     maxRequestsPerSocket: 0, maxHeadersCount: null, maxConnections: undefined,
   };
   /** Classes given as options; undefined: ours. */
@@ -72,6 +73,8 @@ export class AttachedServer {
   listener = -1;
   /** Whether the listener is open; its connections may outlive it. */
   listening = false;
+  /** The server's 'close' is on its way: Node's method would emit it once more at each call. */
+  drained = false;
   referenced = true;
   #updateScheduled = false;
 
@@ -144,6 +147,7 @@ export class AttachedServer {
     }
     this.lane.writer.plain(layout.COMMAND_CLOSE_ALL, this.listener);
     this.lane.writer.submit();
+    this.connectionGone();
   }
 
   set<Name extends SettingName>(name: Name, value: Settings[Name]): void {
@@ -168,7 +172,7 @@ export class AttachedServer {
       headersTimeout: duration(settings.headersTimeout),
       requestTimeout: duration(settings.requestTimeout),
       keepAliveTimeout: duration(settings.keepAliveTimeout),
-      keepAliveTimeoutBuffer: duration(settings.keepAliveTimeoutBuffer),
+      keepAliveTimeoutBuffer: duration(settings.keepAliveTimeoutBuffer ?? 0),
       timeout: duration(settings.timeout),
       connectionsCheckingInterval: duration(server.connectionsCheckingInterval ?? 30_000),
       maxRequestsPerSocket: count(settings.maxRequestsPerSocket),
@@ -190,7 +194,7 @@ export class AttachedServer {
 
   /** A connection has gone: the server may have been waiting for it. */
   connectionGone(): void {
-    if (!this.listening) this.server._emitCloseIfDrained();
+    if (!this.listening && !this.drained) this.server._emitCloseIfDrained();
   }
 }
 

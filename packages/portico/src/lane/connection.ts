@@ -48,6 +48,8 @@ export class Connection implements TlsConnection {
   timeoutMs = 0;
   /** The error `destroy` was called with before there was a socket. */
   error: Error | undefined = undefined;
+  /** Acknowledgements still to come for responses that count as finished. */
+  orphanedAcks = 0;
   rawAcks: Acknowledged[] | null = null;
   #socket: LaneSocket | null = null;
   #closeCallbacks: (() => void)[] | null = null;

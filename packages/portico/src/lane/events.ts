@@ -42,9 +42,18 @@ export function dispatchEvents(lane: Lane, start: number, end: number): void {
     } else {
       dispatchOther(lane, kind, token, at);
     }
-    if (next < last && kind !== layout.EVENT_OPEN && words[next + 2] !== token) drain.call(process);
+    if (next < last && kind !== layout.EVENT_OPEN && !isSameRead(words, token, kind, next)) drain.call(process);
     at = next;
   }
+}
+
+/** Whether Node's parser would have told both events without leaving for the event loop between them. */
+function isSameRead(words: Int32Array, token: number, kind: number, next: number): boolean {
+  return words[next + 2] === token && isParsed(kind) && isParsed(words[next + 1] & 0xff);
+}
+
+function isParsed(kind: number): boolean {
+  return kind === layout.EVENT_REQUEST || kind === layout.EVENT_BODY || kind === layout.EVENT_END;
 }
 
 function dispatchOther(lane: Lane, kind: number, token: number, at: number): void {
