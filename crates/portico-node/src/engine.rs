@@ -115,8 +115,7 @@ impl Engine {
     pub fn create_tls_context(&self, options: TlsContextOptions) -> Result<u32> {
         let context = options.build()?;
         self.instance.with(|drive| {
-            let _ = (drive, context);
-            Err(failure("TLS comes next"))
+            Ok(on!(drive.add_tls_context(context)))
         })
     }
 
@@ -124,7 +123,7 @@ impl Engine {
     #[napi]
     pub fn release_tls_context(&self, context: u32) -> Result<()> {
         self.instance.with(|drive| {
-            let _ = (drive, context);
+            on!(drive.release_tls_context(context));
             Ok(())
         })
     }
@@ -133,7 +132,7 @@ impl Engine {
     #[napi]
     pub fn add_server_name(&self, listener: u32, pattern: String, context: u32) -> Result<()> {
         self.instance.with(|drive| {
-            let _ = (drive, listener, &pattern, context);
+            on!(drive.add_server_name(ListenerId(listener), &pattern, context));
             Ok(())
         })
     }

@@ -225,7 +225,9 @@ impl TlsContextOptions {
             session_timeout: whole(self.session_timeout),
             ticket_keys: self.ticket_keys.to_vec(),
             key_log: self.key_log,
-            ..ContextOptions::default()
+            honor_cipher_order: self.honor_cipher_order,
+            tickets: self.tickets,
+            signature_schemes: numbers(&self.signature_schemes),
         };
         Context::new(&options).map_err(|error| failure(error.to_string()))
     }
