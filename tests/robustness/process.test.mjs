@@ -43,7 +43,7 @@ function outcomeOf(file, name, flags, env) {
         signal: error?.killed ? 'SIGKILL at the time limit' : child.signalCode,
         lines: byActor(stdout),
         // Of an exception's report, what a user reads: the error, not where in Node it passed.
-        stderr: stderr.split('\n').filter((line) => /^(Uncaught )?\w*(Error|Warning)\b|^Emitted|boom|FATAL|panicked/.test(line) && !/^\s+at /.test(line))
+        stderr: stderr.split('\n').filter((line) => /^(Uncaught )?\w*(Error|Warning)\b|^(Uncaught|Emitted)|FATAL|panicked/.test(line))
           .map((line) => line.replace(/:\d{4,5}\b/g, ':<port>')),
       });
     });

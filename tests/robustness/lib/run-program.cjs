@@ -11,7 +11,7 @@ const tools = require('./scenario-tools.cjs');
 function log(actor, ...parts) {
   const { log: note, lists } = tools.makeLog();
   note(actor, ...parts);
-  writeSync(1, `${actor}: ${lists[actor][0]}\n`);
+  writeSync(1, `${actor}: ${lists[actor][0].replaceAll('\r\n', '\\r\\n')}\n`);
 }
 
 /**
