@@ -178,15 +178,27 @@ pub fn field_name_number(name: &[u8]) -> u16 {
         return number_in_block(&block, name.len());
     };
     let number = candidate(halves(block), name.len());
-    let known = FIELD_NAMES
+    let Some((known, tail)) = KEYS
         .get(usize::from(number))
-        .map_or(&[][..], |name| name.as_bytes());
-    let rest = name.get(BLOCK..).unwrap_or_default();
-    if rest.eq_ignore_ascii_case(known.get(BLOCK..).unwrap_or_default()) {
-        number
-    } else {
-        0
+        .zip(name.last_chunk::<BLOCK>())
+    else {
+        return 0;
+    };
+    let (low, high) = halves(tail);
+    let differs = (low | case_bits(known.tail.0)) ^ known.tail.0
+        | (high | case_bits(known.tail.1)) ^ known.tail.1;
+    if differs != 0 || (name.len() > 2 * BLOCK && !middle_is_equal(name, number)) {
+        return 0;
     }
+    number
+}
+
+/// What lies between the first and the last block of the few names that are longer than two.
+#[cold]
+fn middle_is_equal(name: &[u8], number: u16) -> bool {
+    FIELD_NAMES
+        .get(usize::from(number))
+        .is_some_and(|known| known.as_bytes().eq_ignore_ascii_case(name))
 }
 
 /// Number of the name that is the first `length` bytes of a block, at most all of them; what follows is ignored.
@@ -251,6 +263,8 @@ struct Key {
     low: u64,
     high: u64,
     length: u64,
+    /// The last block of a name that has more than one.
+    tail: (u64, u64),
 }
 
 const KEYS: [Key; FIELD_NAME_COUNT] = {
@@ -259,29 +273,35 @@ const KEYS: [Key; FIELD_NAME_COUNT] = {
         low: 0,
         high: 0,
         length: u64::MAX,
+        tail: (0, 0),
     }; FIELD_NAME_COUNT];
     let mut number = 1;
     while number < FIELD_NAME_COUNT {
         let name = FIELD_NAMES[number].as_bytes();
-        let mut block: u128 = 0;
-        let mut at = if name.len() < BLOCK {
-            name.len()
-        } else {
-            BLOCK
-        };
-        while at > 0 {
-            at -= 1;
-            block = block << 8 | name[at] as u128;
-        }
+        let length = name.len();
+        let width = if length < BLOCK { length } else { BLOCK };
+        let (low, high) = words(name, 0, width);
         keys[number] = Key {
-            low: block as u64,
-            high: (block >> 64) as u64,
-            length: name.len() as u64,
+            low,
+            high,
+            length: length as u64,
+            tail: words(name, length - width, width),
         };
         number += 1;
     }
     keys
 };
+
+/// At most 16 bytes as two words, with zeros after them.
+const fn words(name: &[u8], from: usize, width: usize) -> (u64, u64) {
+    let mut block: u128 = 0;
+    let mut at = width;
+    while at > 0 {
+        at -= 1;
+        block = block << 8 | name[from + at] as u128;
+    }
+    (block as u64, (block >> 64) as u64)
+}
 
 const SLOT_BITS: u32 = 10;
 

@@ -1,7 +1,7 @@
 //! What the fields say about framing and about the connection (RFC 9112, sections 6 and 9).
 
 use super::host;
-use super::progress::Progress;
+use super::progress::RequestLine;
 use crate::h1::error::{ParseError, ParseErrorCode as Code};
 use crate::h1::head::{Expect, Framing, Head};
 use crate::semantics::Method;
@@ -88,6 +88,14 @@ impl Facts {
             name::TRANSFER_ENCODING => self.transfer_encoding(start, false).map(|_| ()),
             _ => Ok(()),
         }
+    }
+
+    /// Takes in a first `Host` that is known to be valid. False if it is not the first.
+    #[inline(always)]
+    pub(super) fn learn_plain_host(&mut self) -> bool {
+        let first = !self.has(HOST);
+        self.flags |= HOST;
+        first
     }
 
     /// Takes in a complete field. Its name is checked first, as llhttp does.
@@ -203,16 +211,16 @@ impl Facts {
 
     /// The head, now that all of its fields are known. `end` is its length.
     #[inline]
-    pub(super) fn head(self, state: &Progress, end: usize) -> Result<Head, ParseError> {
+    pub(super) fn head(self, request: &RequestLine, end: usize) -> Result<Head, ParseError> {
         let refuse = |code| Err(ParseError { code, offset: end });
         // A complete request line has named one.
-        let Some(method) = state.method else {
+        let Some(method) = request.method else {
             return refuse(Code::InvalidMethod);
         };
         let framing = if self.has(TRANSFER_ENCODING) {
             // RFC 9112, section 6.3: without `chunked` as the last coding the length can't be known. Section 6.1:
             // with HTTP/1.0 the framing is faulty in any case.
-            if !self.has(CHUNKED) || state.minor_version == 0 {
+            if !self.has(CHUNKED) || request.minor_version == 0 {
                 return refuse(Code::InvalidTransferEncoding);
             }
             Framing::Chunked
@@ -221,7 +229,7 @@ impl Facts {
         } else {
             Framing::None
         };
-        let expect = if state.minor_version == 0 {
+        let expect = if request.minor_version == 0 {
             Expect::None
         } else if self.has(EXPECT_CONTINUE) {
             Expect::Continue
@@ -232,15 +240,15 @@ impl Facts {
         };
         Ok(Head {
             method,
-            minor_version: state.minor_version,
+            minor_version: request.minor_version,
             // RFC 9112, section 9.3: `close` wins over everything.
-            keep_alive: !self.has(CLOSE) && (state.minor_version > 0 || self.has(KEEP_ALIVE)),
+            keep_alive: !self.has(CLOSE) && (request.minor_version > 0 || self.has(KEEP_ALIVE)),
             upgrade: self.has(UPGRADE) && self.has(CONNECTION_UPGRADE) || method == Method::Connect,
             has_host: self.has(HOST),
             expect,
             framing,
-            target: state.target,
-            start: state.start,
+            target: request.target,
+            start: request.start,
             head_bytes: end as u32,
         })
     }

@@ -3,7 +3,7 @@
 use super::facts::{self, Place};
 use super::progress::Progress;
 use crate::h1::error::{ParseError, ParseErrorCode as Code};
-use crate::h1::field::Field;
+use crate::h1::field::{Field, FieldList};
 use crate::h1::limits::{ExcessFields, HeadLimits};
 use crate::h1::scan;
 use crate::semantics::field_name::{self, CONTENT_LENGTH, PROXY_CONNECTION};
@@ -17,7 +17,6 @@ const MAX_EARLY_CHECK: usize = 32;
 /// Looks at the bytes that have come since the line in work was left. False if they can't change anything: they are
 /// more of the same name, white space or value. Keeps a client that sends single bytes from costing more than each
 /// byte once.
-#[inline]
 pub(super) fn may_continue(
     bytes: &[u8],
     state: &mut Progress,
@@ -29,7 +28,6 @@ pub(super) fn may_continue(
     look_on(bytes, state, limits)
 }
 
-#[cold]
 fn look_on(bytes: &[u8], state: &mut Progress, limits: &HeadLimits) -> Result<bool, ParseError> {
     let length = bytes.len();
     let from = state.scanned as usize;
@@ -51,56 +49,45 @@ fn look_on(bytes: &[u8], state: &mut Progress, limits: &HeadLimits) -> Result<bo
     Ok(false)
 }
 
-/// Parses lines on from `state.line`. Returns the index after the final blank line, or `None` if it is not there yet;
-/// `state` is then where to go on.
-#[inline]
+/// Parses lines on from `state.line`, and puts the fields into `fields`. Returns the index after the final blank line,
+/// or `None` if it is not there yet; `state` is then where to go on.
 pub(super) fn parse(
     bytes: &[u8],
     state: &mut Progress,
     limits: &HeadLimits,
-    keep: bool,
-    fields: &mut Vec<Field>,
+    fields: &mut FieldList,
 ) -> Result<Option<usize>, ParseError> {
-    let max_fields = match limits.max_headers_count {
-        0 => u32::MAX,
-        count => count,
+    let refuse_from = match (limits.max_headers_count, limits.excess_fields) {
+        (0, _) | (_, ExcessFields::Drop) => u32::MAX,
+        (count, ExcessFields::Refuse) => count,
     };
-    let keep_up_to = if keep { max_fields } else { 0 };
     let mut line = state.line as usize;
     let mut counted = state.counted;
     let mut count = state.field_count;
     loop {
-        let rest = bytes.get(line..).unwrap_or_default();
+        let Some(rest) = bytes.get(line..) else {
+            break;
+        };
         if rest.first() == Some(&b'\r') {
             save(state, line, counted, count);
             return blank_line(bytes, line);
         }
-        let (number, name_length) = name_before_colon(rest);
+        let Some((number, name_length)) = name_before_colon(rest) else {
+            break;
+        };
         let colon = line + name_length;
-        if number == 0 && !is_name(rest, name_length) {
-            save(state, line, counted, count);
-            return without_name(bytes, state, limits);
-        }
-        if count >= max_fields && limits.excess_fields == ExcessFields::Refuse {
+        if count >= refuse_from {
             return Err(ParseError::at(Code::HeaderOverflow, colon + 1));
         }
-        let value = value_start(bytes, colon + 1);
-        let mut end = scan::control(bytes, value);
-        if bytes.get(end) == Some(&b'\t') {
-            end = scan::value_end(bytes, end);
-        }
+        let value = white_space_end(bytes, colon + 1);
+        let end = scan::value_end(bytes, value);
         let size = (name_length + (end - value)) as u32;
-        // The byte after the line end is needed too: white space there would fold the line.
-        let complete = match bytes.get(end..).unwrap_or_default() {
-            [b'\r', b'\n', next, ..] => !matches!(next, b' ' | b'\t'),
-            _ => false,
-        };
-        if !complete || size >= limits.max_header_size - counted {
+        if !is_line_end(bytes, end) || size >= limits.max_header_size - counted {
             save(state, line, counted, count);
             return unfinished_line(bytes, state, limits, (number, colon, value, end));
         }
         let raw = bytes.get(value..end).unwrap_or_default();
-        let trimmed = trim_end(raw);
+        let trimmed = facts::trim_end(raw);
         if number.wrapping_sub(1) < PROXY_CONNECTION {
             state
                 .facts
@@ -110,23 +97,30 @@ pub(super) fn parse(
                     Place::Value(at) => ParseError::at(code, value + at),
                 })?;
         }
-        if count < keep_up_to {
-            fields.push(Field {
-                name_number: number,
-                name_length: name_length as u16,
-                name_offset: line as u32,
-                value_offset: value as u32,
-                value_length: trimmed.len() as u32,
-            });
-        }
+        fields.push(Field {
+            name_number: number,
+            name_length: name_length as u16,
+            name_offset: line as u32,
+            value_offset: value as u32,
+            value_length: trimmed.len() as u32,
+        });
         count += 1;
         counted += size;
         line = end + 2;
     }
+    save(state, line, counted, count);
+    without_name(bytes, state, limits)
+}
+
+/// Whether there is a line end, and a byte after it that doesn't fold the line.
+fn is_line_end(bytes: &[u8], end: usize) -> bool {
+    match bytes.get(end..) {
+        Some([b'\r', b'\n', next, ..]) => !matches!(next, b' ' | b'\t'),
+        _ => false,
+    }
 }
 
 /// The blank line after the last field, of which the CR is there.
-#[inline]
 fn blank_line(bytes: &[u8], line: usize) -> Result<Option<usize>, ParseError> {
     match bytes.get(line + 1) {
         Some(b'\n') => Ok(Some(line + 2)),
@@ -135,38 +129,12 @@ fn blank_line(bytes: &[u8], line: usize) -> Result<Option<usize>, ParseError> {
     }
 }
 
-/// The number of the name that `rest` begins with, and its length up to the colon. For most names the first block has
-/// both. Without a colon the number is 0 and the length that of a token.
-#[inline]
-fn name_before_colon(rest: &[u8]) -> (u16, usize) {
-    if let Some(block) = rest.first_chunk() {
-        let colons = scan::colons(block);
-        if colons != 0 {
-            let length = colons.trailing_zeros() as usize;
-            return (field_name::number_in_block(block, length), length);
-        }
-    }
-    name_of_token(rest)
-}
-
-/// The same for longer names, and near the end of the bytes.
-#[inline(never)]
-fn name_of_token(rest: &[u8]) -> (u16, usize) {
+/// The number of the name that `rest` begins with, and its length, if a colon follows it.
+fn name_before_colon(rest: &[u8]) -> Option<(u16, usize)> {
     let length = token_end(rest, 0);
-    if rest.get(length) != Some(&b':') {
-        return (0, length);
-    }
-    (
-        field_name::field_name_number(rest.get(..length).unwrap_or_default()),
-        length,
-    )
-}
-
-/// Whether the first `length` bytes are a name that is not in the table, with a colon after it.
-fn is_name(rest: &[u8], length: usize) -> bool {
-    (1..=MAX_NAME_LENGTH).contains(&length)
-        && rest.get(length) == Some(&b':')
-        && token_end(rest, 0) == length
+    let name = rest.get(..length)?;
+    let is_name = (1..=MAX_NAME_LENGTH).contains(&length) && rest.get(length) == Some(&b':');
+    is_name.then(|| (field_name::field_name_number(name), length))
 }
 
 fn save(state: &mut Progress, line: usize, counted: u32, count: u32) {
@@ -179,7 +147,6 @@ fn save(state: &mut Progress, line: usize, counted: u32, count: u32) {
 }
 
 /// A line without a name and colon: incomplete, or wrong.
-#[cold]
 fn without_name(
     bytes: &[u8],
     state: &mut Progress,
@@ -219,7 +186,6 @@ fn is_special_in_llhttp(name: &[u8]) -> bool {
 
 /// A line that doesn't end as it should: incomplete, folded, too long, or with a byte that can't be.
 /// `line` is the name's number, and the indices of the colon, the value, and the byte after the value.
-#[cold]
 fn unfinished_line(
     bytes: &[u8],
     state: &mut Progress,
@@ -288,7 +254,6 @@ fn line_end(
 }
 
 /// Refuses what has reached `max_header_size` with the bytes before `end`.
-#[cold]
 fn check_size(
     state: &Progress,
     end: usize,
@@ -303,16 +268,6 @@ fn check_size(
     Ok(())
 }
 
-/// Index of the value's first byte, white space skipped.
-#[inline]
-fn value_start(bytes: &[u8], after_colon: usize) -> usize {
-    // One space is what everybody sends.
-    match bytes.get(after_colon..).unwrap_or_default() {
-        [b' ', next, ..] if !matches!(next, b' ' | b'\t') => after_colon + 1,
-        _ => white_space_end(bytes, after_colon),
-    }
-}
-
 fn white_space_end(bytes: &[u8], from: usize) -> usize {
     let rest = bytes.get(from..).unwrap_or_default();
     from + rest
@@ -321,17 +276,7 @@ fn white_space_end(bytes: &[u8], from: usize) -> usize {
         .count()
 }
 
-/// A value without the white space after it.
-#[inline]
-fn trim_end(raw: &[u8]) -> &[u8] {
-    match raw.last() {
-        Some(b' ' | b'\t') => facts::trim_end(raw),
-        _ => raw,
-    }
-}
-
 /// Index of the first byte at or after `from` that can't stand in a field name (RFC 9110, section 5.6.2).
-#[inline]
 fn token_end(bytes: &[u8], from: usize) -> usize {
     let rest = bytes.get(from..).unwrap_or_default();
     from + rest

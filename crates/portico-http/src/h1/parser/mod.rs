@@ -1,12 +1,13 @@
 //! Request heads: bytes in, [`Head`] and [`Field`]s out (RFC 9112, sections 2 to 6).
 //!
-//! A head that is there as a whole, as nearly all are, is parsed in one pass: `request_line`, then `field_lines`, which
-//! hands the few fields that matter for framing and for the connection to `facts`. [`Progress`] carries a head that
-//! comes in pieces.
+//! `ordinary` takes the whole heads of the usual form that nearly all are. What it leaves goes to the careful parser:
+//! `request_line`, `target`, `field_lines`, with [`Progress`] for heads that come in pieces. Both hand the few fields
+//! that matter for framing and for the connection to `facts`.
 
 mod facts;
 mod field_lines;
 mod host;
+mod ordinary;
 mod progress;
 mod request_line;
 mod target;
@@ -16,7 +17,7 @@ pub use progress::Progress;
 use progress::Stage;
 
 use super::error::{ParseError, ParseErrorCode};
-use super::field::Field;
+use super::field::{Field, FieldList};
 use super::head::Head;
 use super::limits::HeadLimits;
 
@@ -24,7 +25,7 @@ use super::limits::HeadLimits;
 /// connections of a shard.
 #[derive(Debug, Default)]
 pub struct HeadParser {
-    fields: Vec<Field>,
+    fields: FieldList,
 }
 
 /// Fields for which room is made at the start; more make it grow.
@@ -35,7 +36,7 @@ impl HeadParser {
     #[must_use]
     pub fn new() -> Self {
         Self {
-            fields: Vec::with_capacity(ORDINARY_FIELD_COUNT),
+            fields: FieldList::with_capacity(ORDINARY_FIELD_COUNT),
         }
     }
 
@@ -54,57 +55,43 @@ impl HeadParser {
         progress: &mut Progress,
         limits: &HeadLimits,
     ) -> Result<Option<Head>, ParseError> {
-        let bytes = within_limit(bytes, limits);
-        if !progress.is_fresh() {
-            return self.resume(bytes, progress, limits);
+        if progress.is_fresh()
+            && let Some(head) = ordinary::parse(bytes, limits, &mut self.fields)
+        {
+            return Ok(Some(head));
         }
-        let mut state = Progress {
-            start: progress.start,
-            ..Progress::default()
-        };
-        match self.parse_from(bytes, &mut state, limits) {
-            Ok(Some(end)) => {
-                progress.start = 0;
-                state.facts.head(&state, end).map(Some)
-            }
-            outcome => self.stop(outcome, state, progress),
-        }
+        self.parse_carefully(bytes, progress, limits)
     }
 
-    /// Goes on with a head that came in pieces.
+    /// Parses heads of every form, whole or in pieces.
     #[cold]
-    fn resume(
+    fn parse_carefully(
         &mut self,
         bytes: &[u8],
         progress: &mut Progress,
         limits: &HeadLimits,
     ) -> Result<Option<Head>, ParseError> {
+        let bytes = within_limit(bytes, limits);
         let mut state = *progress;
-        match self.parse_from(bytes, &mut state, limits) {
-            Ok(Some(_)) => {
-                // The fields of the earlier pieces were checked but not kept.
-                *progress = Progress::default();
-                self.parse(bytes, progress, limits)
-            }
-            outcome => self.stop(outcome, state, progress),
+        let mut outcome = self.parse_from(bytes, &mut state, limits);
+        if matches!(outcome, Ok(Some(_))) && !progress.is_fresh() {
+            // The fields of the earlier pieces were checked but not kept.
+            state = Progress::default();
+            outcome = self.parse_from(bytes, &mut state, limits);
         }
-    }
-
-    /// Leaves a head that is not complete, or wrong.
-    #[cold]
-    fn stop(
-        &mut self,
-        outcome: Result<Option<usize>, ParseError>,
-        state: Progress,
-        progress: &mut Progress,
-    ) -> Result<Option<Head>, ParseError> {
-        self.fields.clear();
-        *progress = if outcome.is_ok() {
+        let result = outcome.and_then(|end| {
+            end.map(|end| state.facts.head(&state.request, end))
+                .transpose()
+        });
+        *progress = if result == Ok(None) {
             state
         } else {
             Progress::default()
         };
-        outcome.map(|_| None)
+        if !matches!(result, Ok(Some(_))) {
+            self.fields.start(0);
+        }
+        result
     }
 
     /// Parses the trailer section at the start of `bytes`, likewise. Returns its length.
@@ -127,21 +114,17 @@ impl HeadParser {
 
     /// Makes the fields' offsets count from `by` bytes earlier.
     pub(super) fn move_fields(&mut self, by: usize) {
-        for field in &mut self.fields {
-            field.name_offset += by as u32;
-            field.value_offset += by as u32;
-        }
+        self.fields.move_by(by as u32);
     }
 
     /// Fields of the head (or trailer section) that was parsed last, in the order they were sent. Empty after
     /// anything but a complete one.
     #[must_use]
     pub fn fields(&self) -> &[Field] {
-        &self.fields
+        self.fields.as_slice()
     }
 
     /// Parses on from `state`. Returns the length of a complete head.
-    #[inline]
     fn parse_from(
         &mut self,
         bytes: &[u8],
@@ -149,18 +132,14 @@ impl HeadParser {
         limits: &HeadLimits,
     ) -> Result<Option<usize>, ParseError> {
         let fresh = state.is_fresh();
-        if state.stage != Stage::Fields
-            && !request_line::parse_ordinary(bytes, state, limits)
-            && !request_line::parse(bytes, state, limits)?
-        {
-            self.fields.clear();
+        if state.stage != Stage::Fields && !request_line::parse(bytes, state, limits)? {
+            self.fields.start(0);
             return incomplete(bytes, limits);
         }
         self.fields_from(bytes, state, limits, fresh)
     }
 
     /// Parses field lines on from `state`, and keeps the fields if `keep` says so.
-    #[inline]
     fn fields_from(
         &mut self,
         bytes: &[u8],
@@ -168,14 +147,18 @@ impl HeadParser {
         limits: &HeadLimits,
         keep: bool,
     ) -> Result<Option<usize>, ParseError> {
-        self.fields.clear();
+        self.fields.start(match limits.max_headers_count {
+            _ if !keep => 0,
+            0 => usize::MAX,
+            count => count as usize,
+        });
         if !field_lines::may_continue(bytes, state, limits)? {
             return incomplete(bytes, limits);
         }
-        match field_lines::parse(bytes, state, limits, keep, &mut self.fields)? {
+        match field_lines::parse(bytes, state, limits, &mut self.fields)? {
             Some(end) => Ok(Some(end)),
             None => {
-                self.fields.clear();
+                self.fields.start(0);
                 incomplete(bytes, limits)
             }
         }
@@ -193,7 +176,6 @@ pub fn leading_blank(bytes: &[u8]) -> usize {
 }
 
 /// The bytes that a head may have; indices into them fit 32 bits.
-#[inline]
 fn within_limit<'a>(bytes: &'a [u8], limits: &HeadLimits) -> &'a [u8] {
     bytes
         .get(..limits.max_head_bytes() as usize)

@@ -14,11 +14,7 @@ use crate::semantics::Method;
 pub struct Progress {
     pub(super) stage: Stage,
     pub(super) target_state: TargetState,
-    pub(super) method: Option<Method>,
-    pub(super) minor_version: u8,
-    /// Index of the method's first byte.
-    pub(super) start: u32,
-    pub(super) target: Span,
+    pub(super) request: RequestLine,
     /// Index of the first byte that the present token has not been checked to.
     pub(super) scanned: u32,
     /// Start of the field line in work.
@@ -32,6 +28,16 @@ pub struct Progress {
     /// Fields up to `line`.
     pub(super) field_count: u32,
     pub(super) facts: Facts,
+}
+
+/// What the request line says.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RequestLine {
+    pub(super) method: Option<Method>,
+    pub(super) minor_version: u8,
+    /// Index of the method's first byte.
+    pub(super) start: u32,
+    pub(super) target: Span,
 }
 
 /// What comes next.

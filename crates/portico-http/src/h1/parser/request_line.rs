@@ -1,4 +1,4 @@
-//! The request line (RFC 9112, section 3).
+//! The request line (RFC 9112, section 3), with all the forms it may have.
 
 use super::leading_blank;
 use super::progress::{Progress, Stage};
@@ -6,65 +6,9 @@ use super::target::{self, TargetState};
 use crate::h1::error::{ParseError, ParseErrorCode as Code};
 use crate::h1::field::Span;
 use crate::h1::limits::HeadLimits;
-use crate::h1::scan;
 use crate::semantics::Method;
 
-/// Parses a whole request line of the ordinary form: a target that starts with a slash, single spaces, HTTP/1.0 or
-/// 1.1. False, with `state` as it was, for anything else, right or wrong or incomplete.
-#[inline]
-pub(super) fn parse_ordinary(bytes: &[u8], state: &mut Progress, limits: &HeadLimits) -> bool {
-    if state.stage != Stage::Method || state.start != 0 {
-        return false;
-    }
-    let Some((method, target)) = ordinary_method(bytes) else {
-        return false;
-    };
-    if bytes.get(target) != Some(&b'/') {
-        return false;
-    }
-    let end = scan::visible_end(bytes, target + 1);
-    let Some([v @ .., minor, cr, lf]) = bytes.get(end..).and_then(|rest| rest.first_chunk::<11>())
-    else {
-        return false;
-    };
-    if u64::from_le_bytes(*v) != u64::from_le_bytes(*b" HTTP/1.")
-        || u16::from_le_bytes([*cr, *lf]) != u16::from_le_bytes(*b"\r\n")
-        || !matches!(minor, b'0' | b'1')
-    {
-        return false;
-    }
-    let length = (end - target) as u32;
-    if length >= limits.max_header_size {
-        return false;
-    }
-    state.stage = Stage::Fields;
-    state.method = Some(method);
-    state.minor_version = minor - b'0';
-    state.target = Span {
-        offset: target as u32,
-        length,
-    };
-    state.counted = length;
-    state.line = (end + 11) as u32;
-    true
-}
-
-/// The method and the index after its space, if the name has at most seven bytes.
-#[inline]
-fn ordinary_method(bytes: &[u8]) -> Option<(Method, usize)> {
-    let word = bytes.first_chunk::<8>()?;
-    match word {
-        [b'G', b'E', b'T', b' ', ..] => Some((Method::Get, 4)),
-        [b'P', b'O', b'S', b'T', b' ', ..] => Some((Method::Post, 5)),
-        _ => {
-            let length = word.iter().position(|&byte| byte == b' ')?;
-            Some((Method::from_bytes(word.get(..length)?)?, length + 1))
-        }
-    }
-}
-
-/// Parses on from `state`, with all the forms that a request line may have. False: more bytes are needed.
-#[cold]
+/// Parses on from `state`. False: more bytes are needed.
 pub(super) fn parse(
     bytes: &[u8],
     state: &mut Progress,
@@ -87,9 +31,11 @@ pub(super) fn parse(
 /// Blank lines, the method, and one space.
 fn method(bytes: &[u8], state: &mut Progress) -> Result<bool, ParseError> {
     // RFC 9112, section 2.2: ignore empty lines before the request line. llhttp takes any mix of CR and LF.
-    let after_blank = bytes.get(state.start as usize..).unwrap_or_default();
-    let start = state.start as usize + leading_blank(after_blank);
-    state.start = start as u32;
+    let after_blank = bytes
+        .get(state.request.start as usize..)
+        .unwrap_or_default();
+    let start = state.request.start as usize + leading_blank(after_blank);
+    state.request.start = start as u32;
     let rest = bytes.get(start..).unwrap_or_default();
     if rest.starts_with(b"PRI") {
         return http2_preface(rest, start).map(|()| false);
@@ -105,7 +51,7 @@ fn method(bytes: &[u8], state: &mut Progress) -> Result<bool, ParseError> {
             let end = start + name.len();
             return match after.first() {
                 Some(b' ') => {
-                    state.method = Some(method);
+                    state.request.method = Some(method);
                     state.stage = Stage::BeforeTarget;
                     state.scanned = end as u32 + 1;
                     Ok(true)
@@ -168,11 +114,11 @@ fn before_target(bytes: &[u8], state: &mut Progress) -> bool {
         return false;
     }
     state.stage = Stage::Target;
-    state.target = Span {
+    state.request.target = Span {
         offset: state.scanned,
         length: 0,
     };
-    state.target_state = match state.method {
+    state.target_state = match state.request.method {
         Some(Method::Connect) => TargetState::Server,
         _ => TargetState::Start,
     };
@@ -180,7 +126,7 @@ fn before_target(bytes: &[u8], state: &mut Progress) -> bool {
 }
 
 fn target(bytes: &[u8], state: &mut Progress, limits: &HeadLimits) -> Result<bool, ParseError> {
-    let start = state.target.offset as usize;
+    let start = state.request.target.offset as usize;
     let outcome = target::advance(
         &mut state.target_state,
         bytes,
@@ -210,8 +156,8 @@ fn target(bytes: &[u8], state: &mut Progress, limits: &HeadLimits) -> Result<boo
         Some(_) => return Err(ParseError::at(Code::InvalidVersion, end)),
     }
     state.stage = Stage::AfterTarget;
-    state.target.length = (end - start) as u32;
-    state.counted = state.target.length;
+    state.request.target.length = (end - start) as u32;
+    state.counted = state.request.target.length;
     state.scanned = end as u32 + 1;
     Ok(true)
 }
@@ -266,7 +212,7 @@ fn after_target(bytes: &[u8], state: &mut Progress) -> Result<bool, ParseError> 
     let [_, _, minor, _, _, ..] = rest else {
         return Ok(false);
     };
-    state.minor_version = minor - b'0';
+    state.request.minor_version = minor - b'0';
     state.line = at as u32 + 5;
     state.scanned = state.line;
     state.stage = Stage::Fields;
