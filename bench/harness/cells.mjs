@@ -17,7 +17,10 @@ export const CELLS = [
     id: 'hello-wrk', title: 'the same, generator wrk', kind: 'wrk', handler: 'hello', request: 'plain', ...KEPT,
     target: 0.42,
   },
-  { id: 'chunked', title: 'writeHead, then end (chunked)', kind: 'closed', handler: 'chunked', request: 'plain', ...KEPT },
+  {
+    id: 'chunked', title: 'writeHead, then end (chunked)', kind: 'closed', handler: 'chunked', request: 'plain',
+    ...KEPT,
+  },
   {
     id: 'browser', title: 'browser headers, untouched', kind: 'closed', handler: 'hello', request: 'browser', ...KEPT,
     target: 0.42, quick: true,

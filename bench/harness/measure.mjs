@@ -135,7 +135,6 @@ function evaluate(result, cpu) {
 async function measureMemory(cell, servers, options) {
   const rounds = [];
   let failures = [];
-  const wires = {};
   for (let number = 0; number < Math.min(MOST_ROUNDS.memory, options.rounds); number++) {
     const round = {};
     failures = [];
@@ -147,7 +146,6 @@ async function measureMemory(cell, servers, options) {
         const member = fleet.members.find((other) => other.server === server);
         if (member) {
           round[server.id] = { bytesPerConnection: await bytesPerConnection(cell, member) };
-          wires[server.id] = member.wire;
         }
         failures.push(...fleet.failures);
       } catch (error) {
@@ -159,7 +157,7 @@ async function measureMemory(cell, servers, options) {
     rounds.push(round);
     if (options.quick) break;
   }
-  return { cell, rounds, failures, wires: Object.fromEntries(Object.keys(wires).map((id) => [id, { same: true, text: '' }])) };
+  return { cell, rounds, failures, wires: {} };
 }
 
 /** What the server grows by with connections that were asked once and then left idle. */

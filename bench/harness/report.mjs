@@ -16,8 +16,10 @@ const relative = (measured, server, base) => ratio(measured.rounds, server, base
 const twoDigits = (value) => (value < 0.095 ? value.toFixed(3) : value.toFixed(2));
 const withQuartiles = (value) =>
   value ? `${twoDigits(value.median)} [${twoDigits(value.low)}–${twoDigits(value.high)}]` : '—';
-const table = (head, rows) =>
-  [head, head.map((_, index) => (index === 0 ? '---' : '---:')), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
+const table = (head, rows) => {
+  const rule = head.map((_, index) => (index === 0 ? '---' : '---:'));
+  return [head, rule, ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
+};
 const number = (value, write) => (Number.isNaN(value) ? '—' : write(value));
 const perSecond = (value) => (value >= 100_000 ? `${Math.round(value / 1000)}k` : `${(value / 1000).toFixed(1)}k`);
 
@@ -63,6 +65,7 @@ function introduction(servers, machine) {
     `- ${machine.processor}, ${machine.memory}; servers on core 0, generator on core 1`,
     `- ${machine.distribution}, Linux ${machine.kernel}, TCP ${machine.congestionControl}`,
     `- Portico at ${machine.commit}; ${versions.join('; ')}`,
+    ...(machine.skipped.length ? [`- **Left out, the time was up:** ${machine.skipped.join('; ')}`] : []),
   ].join('\n');
 }
 
@@ -83,8 +86,11 @@ function targetSection(cells, servers, base) {
   });
   head[1] = `${[base, ...portico].map((server) => server.id).join(' / ')}, absolute`;
   head.splice(-1, 1, 'inline');
-  return `## Against ${base.title} (${base.version})\n\nRatios to node:http on the same Node. Microseconds of CPU per request, `
-    + `p99 in microseconds, or bytes per connection.\n\n${table(head, rows)}`;
+  return [
+    `## Against ${base.title} (${base.version})`,
+    'Ratios to node:http on the same Node. Microseconds of CPU per request, p99 in microseconds, or bytes per connection.',
+    table(head, rows),
+  ].join('\n\n');
 }
 
 function peerSection(cells, servers, base) {
@@ -96,7 +102,8 @@ function peerSection(cells, servers, base) {
       return value ? twoDigits(value.median) : '—';
     }),
   ]);
-  return `## All servers, relative to ${base.title}\n\n${table(['cell', ...columns.map((server) => server.title)], rows)}`;
+  const head = ['cell', ...columns.map((server) => server.title)];
+  return `## All servers, relative to ${base.title}\n\n${table(head, rows)}`;
 }
 
 function moonshotSection(cells, servers) {
@@ -105,7 +112,8 @@ function moonshotSection(cells, servers) {
     for (const { peer, ratio: most } of measured.cell.moonshots ?? []) {
       for (const server of servers.filter((other) => other.base && other.id !== other.base)) {
         const value = relative(measured, server.id, peer);
-        if (value) rows.push([measured.cell.title, server.title, peer, withQuartiles(value), `≤ ${most}`, verdict(value, most)]);
+        if (!value) continue;
+        rows.push([measured.cell.title, server.title, peer, withQuartiles(value), `≤ ${most}`, verdict(value, most)]);
       }
     }
   }

@@ -71,10 +71,12 @@ function nodeServers(node) {
   const portico = (threads) =>
     run(['--import', 'portico/register'], { PORTICO_REQUIRE: '1', PORTICO_THREADS: String(threads) });
   const onEngine = { mapped: /portico[^\n]*\.node$/m, sameBytes: true };
+  const id = `portico${node.id}`;
+  const threaded = { id: `${id}-t1`, title: `Portico, 1 thread, Node ${node.id}`, threads: 1 };
   return [
     { id: base, title: `node:http ${node.id}`, base, version: node.version, command: run([], {}) },
-    { id: `portico${node.id}`, title: `Portico inline, Node ${node.id}`, base, command: portico(0), ...onEngine },
-    { id: `portico${node.id}-t1`, title: `Portico, 1 thread, Node ${node.id}`, base, command: portico(1), threads: 1, ...onEngine },
+    { id, title: `Portico inline, Node ${node.id}`, base, command: portico(0), ...onEngine },
+    { ...threaded, base, command: portico(1), ...onEngine },
   ];
 }
 

@@ -23,7 +23,8 @@ export function describeMachine(startedMs, options) {
 
 function commit() {
   try {
-    const git = (...args) => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+    const settings = { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] };
+    const git = (...args) => execFileSync('git', args, settings);
     const changed = git('status', '--porcelain', '--untracked-files=no', 'crates', 'packages').trim() !== '';
     return git('rev-parse', '--short', 'HEAD').trim() + (changed ? ', with changes' : '');
   } catch {
