@@ -7,8 +7,10 @@ import { RESULTS } from './paths.mjs';
 import { killEverythingAtExit } from './process.mjs';
 import { cellSummary, report } from './report.mjs';
 import { findNodes, findServers } from './servers.mjs';
-import { describeMachine } from './system.mjs';
+import { describeMachine, loadAverage } from './system.mjs';
 
+/** More than this before the run, and the figures are not worth much. */
+const MOST_LOAD = 0.5;
 const FEWEST_ROUNDS = 3;
 /** Past this multiple of the budget, what has not begun is left out. */
 const OVERTIME = 1.3;
@@ -42,6 +44,8 @@ async function run() {
     return;
   }
   killEverythingAtExit();
+  const load = loadAverage();
+  if (load > MOST_LOAD) console.log(`Other work is running (load average ${load.toFixed(1)}): expect noise.`);
   const started = Date.now();
   const measured = [];
   let msPerRound = 0;
@@ -59,7 +63,7 @@ async function run() {
     console.log(`${cellSummary(result, servers)}\n    ${((Date.now() - begin) / 1000).toFixed(0)} s`);
   }
   const machine = describeMachine(started, options);
-  const text = report(measured, servers, { ...machine, skipped });
+  const text = report(measured, servers, { ...machine, skipped, load });
   console.log(`\n${text}`);
   for (const file of [options.out, options.full ? RESULTS : undefined]) if (file) writeFileSync(file, text);
   if (options.json) writeFileSync(options.json, JSON.stringify({ machine, measured }, null, 1));

@@ -61,7 +61,7 @@ function introduction(servers, machine) {
       + 'figures of different runs must not be compared.',
     '',
     `- ${machine.date} UTC, ${machine.minutes} minutes, ${machine.rounds} rounds of ${machine.sliceMs} ms per server `
-      + `and cell; load average of the last 15 minutes at the end ${machine.loadAverage}`,
+      + `and cell; load average before the run ${machine.load.toFixed(1)}`,
     `- ${machine.processor}, ${machine.memory}; servers on core 0, generator on core 1`,
     `- ${machine.distribution}, Linux ${machine.kernel}, TCP ${machine.congestionControl}`,
     `- Portico at ${machine.commit}; ${versions.join('; ')}`,

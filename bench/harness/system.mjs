@@ -4,6 +4,9 @@ import { readFileSync } from 'node:fs';
 import os from 'node:os';
 import { ROOT } from './paths.mjs';
 
+/** Load average of the last minute: the rest of the machine's, when read before the run. */
+export const loadAverage = () => os.loadavg()[0];
+
 export function describeMachine(startedMs, options) {
   const distribution = /^PRETTY_NAME="(.*)"$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? 'Linux';
   return {
@@ -14,7 +17,6 @@ export function describeMachine(startedMs, options) {
     kernel: os.release(),
     distribution,
     congestionControl: readOr('/proc/sys/net/ipv4/tcp_congestion_control', 'unknown'),
-    loadAverage: os.loadavg()[2].toFixed(1),
     commit: commit(),
     rounds: options.rounds,
     sliceMs: options.sliceMs,
