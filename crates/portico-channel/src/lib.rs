@@ -1,13 +1,18 @@
 //! What an engine and an application say to each other, and how it travels.
 //!
 //! [`layout`] is the table of records. [`EventWriter`] and [`CommandWriter`] write them, [`Records`] reads them.
-//! Nothing here knows sockets, HTTP or JavaScript. The engine and the Node add-on both stand on this crate.
+//! [`ring`] carries them between threads, and [`Sleeper`] says who must be woken. Nothing here knows sockets, HTTP or JavaScript. The engine and the Node add-on both stand on this crate.
 
 mod command_writer;
 mod event_writer;
 pub mod layout;
 mod record_reader;
+mod ring;
+mod sleeper;
+mod sync;
 
 pub use command_writer::{CommandWriter, Response};
 pub use event_writer::{EventWriter, NeedSpace, Record, padded};
 pub use record_reader::{Malformed, RecordView, Records};
+pub use ring::{RingReader, RingWriter, ring};
+pub use sleeper::Sleeper;

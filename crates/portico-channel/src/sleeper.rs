@@ -1,0 +1,50 @@
+//! Who sleeps is woken; who does not sleep is not.
+//!
+//! A wake-up costs a system call, so it is made only if the other side sleeps. The danger is the gap between looking
+//! and sleeping. Both sides close it with a sequentially consistent fence between their write and their read:
+//!
+//! | sleeper | waker |
+//! |---|---|
+//! | `asleep = true` | publishes (stores the ring's position) |
+//! | fence | fence |
+//! | looks at the ring; sleeps if it is empty | reads `asleep`; wakes if it is true |
+//!
+//! In any order of the two fences at least one side sees the other's write: the sleeper sees the data or the waker
+//! sees the flag. `tests/loom.rs` tries all orders.
+
+use crate::sync::{AtomicBool, Ordering, fence};
+
+/// Whether one side sleeps.
+#[derive(Debug)]
+pub struct Sleeper {
+    asleep: AtomicBool,
+}
+
+impl Default for Sleeper {
+    fn default() -> Self {
+        Self {
+            asleep: AtomicBool::new(false),
+        }
+    }
+}
+
+impl Sleeper {
+    /// Sleeper: call this, then look whether there is something to do, and sleep only if there is not.
+    pub fn fall_asleep(&self) {
+        self.asleep.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+    }
+
+    /// Sleeper: awake again, or not gone to sleep after all.
+    pub fn wake_up(&self) {
+        self.asleep.store(false, Ordering::Relaxed);
+    }
+
+    /// Waker: call this after publishing. Whether the other side must be woken; only one of several callers gets
+    /// `true`.
+    #[must_use]
+    pub fn must_be_woken(&self) -> bool {
+        fence(Ordering::SeqCst);
+        self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Relaxed)
+    }
+}
