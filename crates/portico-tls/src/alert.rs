@@ -16,6 +16,7 @@ pub(crate) enum Alert {
     CertificateExpired = 45,
     UnknownCa = 48,
     DecodeError = 50,
+    ProtocolVersion = 70,
     InternalError = 80,
     NoRenegotiation = 100,
     UnrecognizedName = 112,

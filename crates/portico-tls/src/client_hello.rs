@@ -30,6 +30,8 @@ pub(crate) struct Offer {
     pub(crate) alpn: Vec<u8>,
     /// The client knows session tickets (RFC 5077), be it with or without one in hand.
     pub(crate) tickets: bool,
+    /// The client knows nothing newer than TLS 1.1.
+    pub(crate) outdated: bool,
 }
 
 /// Looks at everything received so far.
@@ -90,11 +92,15 @@ fn message_body(message: &[u8]) -> Message<'_> {
 
 fn parse(body: &[u8]) -> Option<Offer> {
     let mut body = Reader(body);
-    body.take(2 + 32)?; // legacy_version, random
+    let version = body.u16()?; // legacy_version
+    body.take(32)?; // random
     body.vector8()?; // legacy_session_id
     body.vector16()?; // cipher_suites
     body.vector8()?; // legacy_compression_methods
-    let mut offer = Offer::default();
+    let mut offer = Offer {
+        outdated: version < 0x0303,
+        ..Offer::default()
+    };
     if body.0.is_empty() {
         return Some(offer);
     }

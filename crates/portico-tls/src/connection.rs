@@ -197,6 +197,7 @@ impl Connection {
             server_name,
             alpn: offered,
             tickets,
+            outdated: false,
         };
         let result = self.begin(&names, context, offer, alpn, received, output);
         let result = result.and_then(|()| self.shake(plaintext, output));
@@ -298,7 +299,7 @@ impl Connection {
             Peek::Hello(offer) => Some(offer),
         };
         let (names, received) = (Arc::clone(names), std::mem::take(received));
-        if let (true, Some(offer)) = (*ask, &offer) {
+        if let (true, Some(offer)) = (*ask, offer.as_ref().filter(|offer| !offer.outdated)) {
             let hello = ClientHello {
                 server_name: offer.server_name.clone(),
                 alpn: offer.alpn.clone(),
@@ -330,6 +331,11 @@ impl Connection {
         received: Vec<u8>,
         output: &mut Vec<u8>,
     ) -> Result<(), TlsError> {
+        if offer.outdated {
+            // rustls would find something else wrong with such a message first.
+            output.extend_from_slice(&Alert::ProtocolVersion.plain_record());
+            return Err(error_map::unsupported_protocol());
+        }
         let context = context.unwrap_or_else(|| names.select(offer.server_name.as_deref()));
         if !context.has_identity() {
             output.extend_from_slice(&Alert::HandshakeFailure.plain_record());

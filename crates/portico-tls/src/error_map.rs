@@ -196,6 +196,11 @@ pub(crate) fn no_identity() -> TlsError {
     NO_SHARED_CIPHER.error("the server has no certificate: give `key` and `cert`, or `pfx`")
 }
 
+/// A client from before TLS 1.2.
+pub(crate) fn unsupported_protocol() -> TlsError {
+    UNSUPPORTED_PROTOCOL.error("the client speaks TLS 1.1 at most")
+}
+
 /// The application refused the offered protocols.
 pub(crate) fn no_protocol() -> TlsError {
     NO_PROTOCOL.error("")
