@@ -11,7 +11,7 @@ import { parseOptions, USAGE } from './lib/options.mjs';
 import { listTests } from './lib/list-tests.mjs';
 import { runAll } from './lib/schedule.mjs';
 import { PlainCache } from './lib/plain-cache.mjs';
-import { readKnownDifferences } from './lib/known-differences.mjs';
+import { readKnownDifferences, updateKnownDifferences } from './lib/known-differences.mjs';
 import { judge } from './lib/judge.mjs';
 import { renderStatus } from './lib/status.mjs';
 
@@ -41,7 +41,9 @@ async function main() {
   const portico = await runAll(candidates, { ...options, mode: 'portico', scratch });
   report('portico', portico);
 
-  const known = readKnownDifferences(join(here, 'known-differences.json'));
+  const knownFile = join(here, 'known-differences.json');
+  if (options.addUnlisted) updateKnownDifferences(knownFile, readKnownDifferences(knownFile), portico);
+  const known = readKnownDifferences(knownFile);
   const verdict = judge({ tests, plain, served, portico, known, filtered: options.filter !== null });
   for (const problem of verdict.problems) console.log(`PROBLEM ${problem}`);
   for (const failure of verdict.failures) {

@@ -1,6 +1,6 @@
 // The one list of tests that may fail under Portico, and of tests that the engine need not serve.
 
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 
 const WHYS = new Set(['fix', 'internals', 'chosen']);
 
@@ -19,6 +19,22 @@ export function readKnownDifferences(file) {
   const nodeServes = byName(content.nodeServes);
   for (const entry of nodeServes.values()) requireText(entry, 'reason');
   return { differences, nodeServes };
+}
+
+/**
+ * Rewrites the file after a run: a failure that is not listed becomes a `fix` with the first line of
+ * its error, and what passes now is taken out. Entries of tests that did not run stay.
+ */
+export function updateKnownDifferences(file, known, portico) {
+  const differences = [...known.differences.values()].filter(({ test }) => portico.get(test)?.outcome !== 'pass');
+  for (const { name, outcome, output } of portico.values()) {
+    if (outcome === 'pass' || known.differences.has(name)) continue;
+    const error = output.split('\n').find((line) => /^\w*(Error|Mismatched)\b/.test(line)) ?? '';
+    differences.push({ test: name, differs: `${outcome}: ${error}`.trim(), why: 'fix' });
+  }
+  differences.sort((a, b) => (a.test < b.test ? -1 : 1));
+  const content = { differences, nodeServes: [...known.nodeServes.values()] };
+  writeFileSync(file, `${JSON.stringify(content, null, 2)}\n`);
 }
 
 function byName(entries) {

@@ -17,6 +17,7 @@ export const USAGE = `usage: node conformance/node-suite/run.mjs --suite DIR [op
   --plain-cache FILE  keep and reuse the results of the plain side
   --plain-only        run only the plain side
   --no-status         do not write STATUS.md
+  --add-unlisted      bring known-differences.json up to date: new failures as "fix", passes out
   --output FILE       write the Portico side's results, output included, as JSON
   --verbose           print the output of each test that fails under Portico`;
 
@@ -35,6 +36,7 @@ export function parseOptions(argv, here) {
       'plain-cache': { type: 'string' },
       'plain-only': { type: 'boolean', default: false },
       'no-status': { type: 'boolean', default: false },
+      'add-unlisted': { type: 'boolean', default: false },
       output: { type: 'string' },
       verbose: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
@@ -54,6 +56,7 @@ export function parseOptions(argv, here) {
     plainCache: values['plain-cache'] ?? null,
     plainOnly: values['plain-only'],
     noStatus: values['no-status'],
+    addUnlisted: values['add-unlisted'],
     output: values.output ?? null,
     verbose: values.verbose,
   };

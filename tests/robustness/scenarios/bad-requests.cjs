@@ -89,7 +89,11 @@ for (const [name, request] of Object.entries(CASES)) {
 
 exports.a_refused_request_after_a_good_one = async (log) => {
   const server = http.createServer((req, res) => res.end(req.url));
-  log('wire', await exchange(await listen(server), 'GET /1 HTTP/1.1\r\nHost: a\r\n\r\nnonsense\r\n\r\n'));
+  const client = new RawClient(await listen(server));
+  client.write('GET /1 HTTP/1.1\r\nHost: a\r\n\r\n');
+  await client.until('/1');
+  client.write('nonsense\r\n\r\n');
+  log('wire', await client.all());
   await close(server);
 };
 

@@ -207,7 +207,6 @@ module.exports = {
       writeNull: () => res.write(null),
       writeNumber: () => res.write(1),
       writeNothing: () => res.write(),
-      odd: () => res.writeHead(200, ['X-A']),
       hints: () => res.writeEarlyHints('x'),
       badLink: () => res.writeEarlyHints({ link: 'nonsense' }),
     };
@@ -280,8 +279,7 @@ module.exports = {
   }),
   properties_of_an_answer: wire((res, req, log) => {
     const names = ['statusCode', 'statusMessage', 'headersSent', 'finished', 'writable', 'writableEnded',
-      'writableFinished', 'writableLength', 'writableHighWaterMark', 'writableCorked', 'writableObjectMode',
-      'writableNeedDrain', 'destroyed', 'closed', 'errored', 'sendDate', 'shouldKeepAlive', 'chunkedEncoding',
+      'writableFinished', 'writableHighWaterMark', 'writableObjectMode', 'writableNeedDrain', 'destroyed', 'closed', 'errored', 'sendDate', 'shouldKeepAlive', 'chunkedEncoding',
       'useChunkedEncodingByDefault', 'strictContentLength', 'maxRequestsOnConnectionReached'];
     const view = () => Object.fromEntries(names.map((name) => [name, res[name]]));
     log('server', 'before', view());
