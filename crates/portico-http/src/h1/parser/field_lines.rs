@@ -17,36 +17,25 @@ const MAX_EARLY_CHECK: usize = 32;
 /// Looks at the bytes that have come since the line in work was left. False if they can't change anything: they are
 /// more of the same name, white space or value. Keeps a client that sends single bytes from costing more than each
 /// byte once.
-pub(super) fn may_continue(
-    bytes: &[u8],
-    state: &mut Progress,
-    limits: &HeadLimits,
-) -> Result<bool, ParseError> {
+pub(super) fn may_continue(bytes: &[u8], state: &mut Progress, limits: &HeadLimits) -> bool {
     if state.scanned <= state.line {
-        return Ok(true);
+        return true;
     }
-    look_on(bytes, state, limits)
-}
-
-fn look_on(bytes: &[u8], state: &mut Progress, limits: &HeadLimits) -> Result<bool, ParseError> {
-    let length = bytes.len();
     let from = state.scanned as usize;
-    if state.colon == 0 {
-        let at = token_end(bytes, from);
-        if at < length {
-            return Ok(true);
-        }
+    let end = if state.colon == 0 {
+        token_end(bytes, from)
     } else if state.value == 0 {
-        let at = white_space_end(bytes, from);
-        if at < length {
-            return Ok(true);
-        }
-    } else if scan::value_end(bytes, from) < length {
-        return Ok(true);
+        white_space_end(bytes, from)
+    } else {
+        scan::value_end(bytes, from)
+    };
+    let is_early = state.value != 0 && end - state.value as usize <= MAX_EARLY_CHECK;
+    let is_too_large = state.counted_up_to(end) >= u64::from(limits.max_header_size);
+    if end < bytes.len() || is_early || is_too_large {
+        return true;
     }
-    state.scanned = length as u32;
-    check_size(state, length, bytes, limits)?;
-    Ok(false)
+    state.scanned = end as u32;
+    false
 }
 
 /// Parses lines on from `state.line`, and puts the fields into `fields`. Returns the index after the final blank line,

@@ -152,7 +152,7 @@ impl HeadParser {
             0 => usize::MAX,
             count => count as usize,
         });
-        if !field_lines::may_continue(bytes, state, limits)? {
+        if !field_lines::may_continue(bytes, state, limits) {
             return incomplete(bytes, limits);
         }
         match field_lines::parse(bytes, state, limits, &mut self.fields)? {
