@@ -69,7 +69,7 @@ impl std::fmt::Debug for RingReader {
 pub fn ring(bytes: usize) -> (RingWriter, RingReader) {
     let capacity = bytes.max(64).next_power_of_two();
     let shared = Arc::new(Shared {
-        memory: (0..capacity).map(|_| UnsafeCell::new(0)).collect(),
+        memory: zeroed(capacity),
         head: Padded(AtomicUsize::new(0)),
         tail: Padded(AtomicUsize::new(0)),
         #[cfg(loom)]
@@ -85,6 +85,13 @@ pub fn ring(bytes: usize) -> (RingWriter, RingReader) {
         },
         RingReader { shared, head: 0 },
     )
+}
+
+/// Memory that the system gives page by page as it is used.
+fn zeroed(bytes: usize) -> Box<[UnsafeCell<u8>]> {
+    let memory = Box::into_raw(vec![0u8; bytes].into_boxed_slice());
+    // SAFETY: the pointer comes from a box of the same size and alignment: `UnsafeCell<u8>` is laid out as `u8`.
+    unsafe { Box::from_raw(memory as *mut [UnsafeCell<u8>]) }
 }
 
 impl Shared {

@@ -17,6 +17,7 @@ mod listener;
 mod options;
 mod shard;
 mod templates;
+mod threaded;
 mod timers;
 mod tls_contexts;
 
@@ -24,3 +25,4 @@ pub use counters::Counters;
 pub use ids::{CommandError, ListenerId, TurnOutcome};
 pub use options::ListenerOptions;
 pub use shard::Shard;
+pub use threaded::ThreadedEngine;

@@ -2,6 +2,7 @@
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use portico_http::h1::HeadLimits;
 use portico_tls::{Context, ServerNames};
@@ -17,8 +18,10 @@ pub(crate) struct Listener {
     pub(crate) is_unix: bool,
     /// TLS contexts by server name; `None` on a plain listener.
     pub(crate) names: Option<Arc<ServerNames>>,
-    /// Open connections.
-    pub(crate) connections: u32,
+    /// Open connections of this shard.
+    connections: u32,
+    /// Open connections of all shards that accept for this listener.
+    total: Arc<AtomicU32>,
     /// Until when accepting pauses after an error, 0: it does not.
     pub(crate) paused_until_ms: u64,
     /// When request timeouts are checked next, 0: no check is entered in the timers.
@@ -35,7 +38,12 @@ impl std::fmt::Debug for Listener {
 }
 
 impl Listener {
-    pub(crate) fn new(socket: Option<OwnedFd>, options: ListenerOptions, is_unix: bool) -> Self {
+    pub(crate) fn new(
+        socket: Option<OwnedFd>,
+        options: ListenerOptions,
+        is_unix: bool,
+        total: Arc<AtomicU32>,
+    ) -> Self {
         let head_limits = head_limits(&options);
         Self {
             socket,
@@ -44,10 +52,34 @@ impl Listener {
             is_unix,
             names: None,
             connections: 0,
+            total,
             paused_until_ms: 0,
             check_ms: 0,
             closed: false,
         }
+    }
+
+    /// Open connections of this shard.
+    pub(crate) fn connections(&self) -> u32 {
+        self.connections
+    }
+
+    /// Open connections of all shards.
+    pub(crate) fn total_connections(&self) -> u32 {
+        self.total.load(Ordering::Relaxed)
+    }
+
+    /// Whether there are as many connections as there may be. Several shards may each exceed it by one.
+    pub(crate) fn is_full(&self) -> bool {
+        self.options
+            .max_connections
+            .is_some_and(|max| self.total_connections() >= max)
+    }
+
+    /// Counts a new connection.
+    pub(crate) fn connection_came(&mut self) {
+        self.connections += 1;
+        self.total.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Sets the context for names that no pattern matches.
@@ -111,6 +143,7 @@ impl Listeners {
     pub(crate) fn connection_gone(&mut self, listener: u32) {
         if let Some(entry) = self.find_mut(listener) {
             entry.connections = entry.connections.saturating_sub(1);
+            entry.total.fetch_sub(1, Ordering::Relaxed);
         }
         self.forget_if_unused(listener);
     }

@@ -8,11 +8,13 @@ mod turn;
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use portico_channel::EventWriter;
 use portico_channel::layout::SLOT_MASK;
-use portico_sys::{Interest, ReadyList, socket};
+use portico_sys::{Interest, ReadyList, Wake, socket};
 
 use crate::connection_table::ConnectionTable;
 use crate::core::Core;
@@ -118,30 +120,42 @@ impl Shard {
     ) -> io::Result<ListenerId> {
         socket::prepare(&fd)?;
         socket::listen(&fd, backlog)?;
-        self.add_listening(fd, options)
+        self.add_listening(fd, options, Arc::default())
     }
 
-    /// A listener whose socket listens already.
+    /// A listener whose socket listens already. `total` counts its connections on all shards.
     pub(crate) fn add_listening(
         &mut self,
         fd: OwnedFd,
         options: ListenerOptions,
+        total: Arc<AtomicU32>,
     ) -> io::Result<ListenerId> {
         let is_unix = socket::is_unix(&fd);
         if !is_unix {
             accepting::set_tcp_options(&fd, &options);
         }
-        let id = self.add_listener(Listener::new(Some(fd), options, is_unix));
+        let id = self.add_listener(Listener::new(Some(fd), options, is_unix, total));
         self.watch_listener(id)?;
-        self.enter_check(id.0);
         Ok(id)
     }
 
     /// A listener without a socket: connections come by [`Shard::adopt`].
     pub fn create_listener(&mut self, options: ListenerOptions) -> ListenerId {
-        let id = self.add_listener(Listener::new(None, options, false));
-        self.enter_check(id.0);
-        id
+        self.add_without_socket(options, Arc::default())
+    }
+
+    /// As [`Shard::create_listener`], with a count for all shards.
+    pub(crate) fn add_without_socket(
+        &mut self,
+        options: ListenerOptions,
+        total: Arc<AtomicU32>,
+    ) -> ListenerId {
+        self.add_listener(Listener::new(None, options, false, total))
+    }
+
+    /// Has a wake-up end the wait of [`Shard::turn`].
+    pub(crate) fn watch(&self, wake: &Wake) -> io::Result<()> {
+        Ok(self.core.epoll.add(wake, turn::WAKE, Interest::Wake)?)
     }
 
     /// Takes a connected socket as a new connection of the listener.
@@ -227,7 +241,7 @@ impl Shard {
         self.core
             .listeners
             .find(listener.0)
-            .and_then(|listener| usize::try_from(listener.connections).ok())
+            .and_then(|listener| usize::try_from(listener.total_connections()).ok())
             .unwrap_or(0)
     }
 

@@ -14,8 +14,10 @@ pub enum Interest {
     /// Both directions and the peer's end, edge-triggered: for connections. One registration for the connection's
     /// life; an `EPOLLOUT` edge comes only after a send found no room, so it costs nothing.
     Connection,
-    /// Readable, level-triggered: for timers and wake-ups.
+    /// Readable, level-triggered: for timers.
     Readable,
+    /// Readable, edge-triggered: for wake-ups whose descriptor is never read.
+    Wake,
     /// Readable, level-triggered, and only some of the waiters of a descriptor that several watch are woken.
     Listener,
 }
@@ -26,6 +28,7 @@ impl Interest {
         match self {
             Self::Connection => Flags::IN | Flags::OUT | Flags::RDHUP | Flags::ET,
             Self::Readable => Flags::IN,
+            Self::Wake => Flags::IN | Flags::ET,
             Self::Listener => Flags::IN | Flags::EXCLUSIVE,
         }
     }

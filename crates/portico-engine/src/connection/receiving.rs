@@ -28,12 +28,17 @@ impl Connection {
         self.tell_flushed(core, events)?;
         self.tell_tls(core, events)?;
         self.close_if_tls_failed(core);
-        if self.queued() > 0 && !self.output.blocked {
-            self.mark_dirty(core);
-        }
+        self.send_if_possible(core);
         let more = self.receive(core, events)?;
         self.handle_end(core, events)?;
         Ok(more)
+    }
+
+    /// Has queued output sent before the turn ends, if the kernel may take some.
+    pub(crate) fn send_if_possible(&mut self, core: &mut Core) {
+        if self.queued() > 0 && !self.output.blocked {
+            self.mark_dirty(core);
+        }
     }
 
     fn receive(&mut self, core: &mut Core, events: &mut EventWriter<'_>) -> Result<bool, Stop> {

@@ -34,10 +34,7 @@ impl Shard {
             let Some(listening) = &entry.socket else {
                 return;
             };
-            let is_full = entry
-                .options
-                .max_connections
-                .is_some_and(|max| entry.connections >= max);
+            let is_full = entry.is_full();
             match socket::accept(listening) {
                 Ok((socket, remote)) if is_full => {
                     let local = socket::local_address(&socket);
@@ -89,11 +86,7 @@ impl Shard {
             return Err(io::Error::from_raw_os_error(Errno::INVAL.raw_os_error()));
         };
         let remote = socket::remote_address(&socket);
-        if entry
-            .options
-            .max_connections
-            .is_some_and(|max| entry.connections >= max)
-        {
+        if entry.is_full() {
             let local = socket::local_address(&socket);
             self.core.pending.push_back(PendingEvent::Dropped {
                 listener,
@@ -135,7 +128,7 @@ impl Shard {
         self.core.counters.connections_accepted += 1;
         let mut notify_open = false;
         if let Some(entry) = self.core.listeners.find_mut(listener) {
-            entry.connections += 1;
+            entry.connection_came();
             notify_open = entry.options.notify_open;
         }
         self.enter_check(listener);

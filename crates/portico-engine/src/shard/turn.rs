@@ -16,6 +16,8 @@ use crate::timers::{Key, LISTENER_KEY};
 pub(super) const TIMER: u64 = 1 << 33;
 /// Epoll tokens and timer keys of listeners: this and the listener's number.
 pub(super) const LISTENER: u64 = LISTENER_KEY;
+/// Epoll token of the wake-up of an engine thread: there is nothing to do but to return.
+pub(super) const WAKE: u64 = 1 << 35;
 /// Epoll tokens and timer keys of lingering sockets: this and the index.
 pub(super) const LINGERING: u64 = 1 << 34;
 
@@ -79,6 +81,22 @@ impl Shard {
         }
         self.others = others;
         count.is_ok_and(|count| count == READY_PER_TURN)
+    }
+
+    /// Waits, notes what is ready and sends where there is room, but reads nothing: for a time without event memory.
+    pub(crate) fn wait_only(&mut self, timeout: Duration) {
+        self.gather_ready(timeout);
+        let Self {
+            core, connections, ..
+        } = self;
+        for index in 0..core.work.len() {
+            if let Some(&token) = core.work.get(index)
+                && let Some(connection) = connections.find(token)
+            {
+                connection.send_if_possible(core);
+            }
+        }
+        self.flush_dirty();
     }
 
     /// Readiness of what is not a connection.
@@ -214,7 +232,7 @@ impl Shard {
         }
         let next_ms = self.core.clock.now_ms() + interval;
         // An entry from before a change of the interval is replaced only by an earlier one.
-        if entry.connections > 0 && (entry.check_ms == 0 || next_ms < entry.check_ms) {
+        if entry.connections() > 0 && (entry.check_ms == 0 || next_ms < entry.check_ms) {
             entry.check_ms = next_ms;
             self.core
                 .timers

@@ -15,10 +15,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// An event, copied.
 #[derive(Clone)]
-pub struct Event {
-    pub kind: u32,
-    pub flags: u32,
-    pub token: u32,
+pub(crate) struct Event {
+    pub(crate) kind: u32,
+    pub(crate) flags: u32,
+    pub(crate) token: u32,
     bytes: Vec<u8>,
 }
 
@@ -36,7 +36,7 @@ impl std::fmt::Debug for Event {
 }
 
 impl Event {
-    pub fn word(&self, index: usize) -> u32 {
+    pub(crate) fn word(&self, index: usize) -> u32 {
         let start = index * 4;
         self.bytes
             .get(start..start + 4)
@@ -44,19 +44,19 @@ impl Event {
     }
 
     /// Bytes whose offset and length are the words `index` and `index + 1`.
-    pub fn slice(&self, index: usize) -> &[u8] {
+    pub(crate) fn slice(&self, index: usize) -> &[u8] {
         let start = self.word(index) as usize;
         &self.bytes[start..start + self.word(index + 1) as usize]
     }
 
     /// The target of a `REQUEST`.
-    pub fn target(&self) -> String {
+    pub(crate) fn target(&self) -> String {
         assert_eq!(self.kind, event::REQUEST);
         String::from_utf8_lossy(self.slice(5)).into_owned()
     }
 
     /// Name and value of field `index` of the table that begins at word `table`.
-    pub fn field(&self, table: usize, index: usize) -> (String, String) {
+    pub(crate) fn field(&self, table: usize, index: usize) -> (String, String) {
         let at = table + index * 4;
         let text = |start: u32, length: u32| {
             String::from_utf8_lossy(&self.bytes[start as usize..(start + length) as usize])
@@ -68,36 +68,39 @@ impl Event {
         )
     }
 
-    pub fn sequence(&self) -> u32 {
+    pub(crate) fn sequence(&self) -> u32 {
         self.word(3)
     }
 }
 
 /// A shard with one listener on loopback.
-pub struct Server {
-    pub shard: Shard,
-    pub listener: ListenerId,
-    pub address: SocketAddr,
-    pub commands: CommandWriter,
+pub(crate) struct Server {
+    pub(crate) shard: Shard,
+    pub(crate) listener: ListenerId,
+    pub(crate) address: SocketAddr,
+    pub(crate) commands: CommandWriter,
     memory: Vec<u8>,
 }
 
 impl Server {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with(ListenerOptions::default())
     }
 
-    pub fn with(options: ListenerOptions) -> Self {
+    pub(crate) fn with(options: ListenerOptions) -> Self {
         Self::with_context(options, None)
     }
 
     /// With a TLS context, whose number is 1.
-    pub fn with_context(options: ListenerOptions, context: Option<portico_tls::Context>) -> Self {
+    pub(crate) fn with_context(
+        options: ListenerOptions,
+        context: Option<portico_tls::Context>,
+    ) -> Self {
         Self::build(options, context, 64 * 1024)
     }
 
     /// With so many bytes for events.
-    pub fn with_memory(options: ListenerOptions, bytes: usize) -> Self {
+    pub(crate) fn with_memory(options: ListenerOptions, bytes: usize) -> Self {
         Self::build(options, None, bytes)
     }
 
@@ -122,7 +125,7 @@ impl Server {
         }
     }
 
-    pub fn connect(&self) -> TcpStream {
+    pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).unwrap();
         stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -130,7 +133,7 @@ impl Server {
     }
 
     /// One turn that waits at most so long.
-    pub fn turn(&mut self, wait: Duration) -> Vec<Event> {
+    pub(crate) fn turn(&mut self, wait: Duration) -> Vec<Event> {
         let mut events = EventWriter::new(&mut self.memory);
         let outcome = self.shard.turn(Some(wait), &mut events);
         let found = decode(events.written());
@@ -144,12 +147,12 @@ impl Server {
     }
 
     /// Turns until nothing has happened for a moment.
-    pub fn settle(&mut self) -> Vec<Event> {
+    pub(crate) fn settle(&mut self) -> Vec<Event> {
         self.settle_for(Duration::from_millis(20))
     }
 
     /// As [`Server::settle`], for what loopback has delivered already.
-    pub fn settle_fast(&mut self) -> Vec<Event> {
+    pub(crate) fn settle_fast(&mut self) -> Vec<Event> {
         self.settle_for(Duration::from_millis(1))
     }
 
@@ -170,7 +173,7 @@ impl Server {
     }
 
     /// Turns until `enough` says so of all events so far.
-    pub fn until(&mut self, mut enough: impl FnMut(&[Event]) -> bool) -> Vec<Event> {
+    pub(crate) fn until(&mut self, mut enough: impl FnMut(&[Event]) -> bool) -> Vec<Event> {
         let start = Instant::now();
         let mut all = Vec::new();
         while !enough(&all) {
@@ -181,13 +184,13 @@ impl Server {
     }
 
     /// Turns until an event of this kind comes, and returns it. Others before it are dropped.
-    pub fn next(&mut self, kind: u32) -> Event {
+    pub(crate) fn next(&mut self, kind: u32) -> Event {
         let events = self.until(|events| events.iter().any(|event| event.kind == kind));
         events.into_iter().find(|event| event.kind == kind).unwrap()
     }
 
     /// Turns until `count` events of this kind have come, and returns them.
-    pub fn collect(&mut self, kind: u32, count: usize) -> Vec<Event> {
+    pub(crate) fn collect(&mut self, kind: u32, count: usize) -> Vec<Event> {
         let events =
             self.until(|events| events.iter().filter(|event| event.kind == kind).count() >= count);
         events
@@ -196,26 +199,26 @@ impl Server {
             .collect()
     }
 
-    pub fn request(&mut self) -> Event {
+    pub(crate) fn request(&mut self) -> Event {
         self.next(event::REQUEST)
     }
 
     /// Applies what is in `commands`.
-    pub fn submit(&mut self) {
+    pub(crate) fn submit(&mut self) {
         self.submit_with(None);
     }
 
-    pub fn submit_with(&mut self, external: Option<&[u8]>) {
+    pub(crate) fn submit_with(&mut self, external: Option<&[u8]>) {
         let commands = std::mem::take(&mut self.commands);
         self.shard.apply(commands.as_bytes(), external).unwrap();
     }
 
     /// A whole answer with Content-Length, and the submission.
-    pub fn answer(&mut self, request: &Event, body: &[u8]) {
+    pub(crate) fn answer(&mut self, request: &Event, body: &[u8]) {
         self.answer_flags(request, body, 0);
     }
 
-    pub fn answer_flags(&mut self, request: &Event, body: &[u8], flags: u32) {
+    pub(crate) fn answer_flags(&mut self, request: &Event, body: &[u8], flags: u32) {
         let response = Response {
             status: 200,
             flags: flag::END | flag::CONTENT_LENGTH | flags,
@@ -230,7 +233,7 @@ impl Server {
     }
 
     /// A head for a chunked answer.
-    pub fn chunked_head(&mut self, request: &Event) {
+    pub(crate) fn chunked_head(&mut self, request: &Event) {
         let response = Response {
             status: 200,
             flags: flag::CHUNKED | flag::TRANSFER_ENCODING,
@@ -242,7 +245,7 @@ impl Server {
     }
 }
 
-pub fn decode(bytes: &[u8]) -> Vec<Event> {
+pub(crate) fn decode(bytes: &[u8]) -> Vec<Event> {
     Records::new(bytes)
         .map(|record| {
             let record = record.unwrap();
@@ -258,7 +261,7 @@ pub fn decode(bytes: &[u8]) -> Vec<Event> {
 
 /// Reads exactly `text`.
 #[track_caller]
-pub fn expect(stream: &mut TcpStream, text: &str) {
+pub(crate) fn expect(stream: &mut TcpStream, text: &str) {
     let mut buffer = vec![0; text.len()];
     let mut length = 0;
     while length < buffer.len() {
@@ -278,7 +281,7 @@ pub fn expect(stream: &mut TcpStream, text: &str) {
 
 /// Reads one answer with Content-Length and returns its body.
 #[track_caller]
-pub fn read_answer(stream: &mut TcpStream) -> (String, Vec<u8>) {
+pub(crate) fn read_answer(stream: &mut TcpStream) -> (String, Vec<u8>) {
     let mut head = Vec::new();
     let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") {
@@ -300,12 +303,12 @@ pub fn read_answer(stream: &mut TcpStream) -> (String, Vec<u8>) {
     (head, body)
 }
 
-pub fn send(stream: &mut TcpStream, bytes: impl AsRef<[u8]>) {
+pub(crate) fn send(stream: &mut TcpStream, bytes: impl AsRef<[u8]>) {
     stream.write_all(bytes.as_ref()).unwrap();
 }
 
 /// Reads to the end; the error if the connection was reset.
-pub fn read_to_end(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
+pub(crate) fn read_to_end(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
     let mut all = Vec::new();
     stream.read_to_end(&mut all).map(|_| all)
 }

@@ -1,0 +1,172 @@
+//! The engine thread.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use portico_channel::{EventWriter, Records, RingReader, RingWriter, Sleeper};
+use portico_sys::Wake;
+
+use super::lane::{BESIDE, Shared};
+use crate::{Shard, TurnOutcome};
+
+/// Free bytes in the events ring with which a turn begins.
+const TURN_ROOM_BYTES: usize = 16 * 1024;
+
+/// Longest wait; a wake-up or readiness ends it before.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// The engine thread's side of a lane.
+#[derive(Debug)]
+pub(super) struct EngineEnd {
+    pub(super) shared: Arc<Shared>,
+    pub(super) commands: RingReader,
+    pub(super) events: RingWriter,
+    /// The application's thread, which one descriptor wakes for all engine threads.
+    pub(super) application: Arc<Application>,
+}
+
+/// How the application's thread is woken.
+#[derive(Debug)]
+pub(super) struct Application {
+    pub(super) wake: Wake,
+    pub(super) sleeper: Sleeper,
+}
+
+impl Application {
+    pub(super) fn wake_if_asleep(&self) {
+        if self.sleeper.must_be_woken() {
+            self.wake.wake();
+        }
+    }
+}
+
+impl EngineEnd {
+    /// Turns the shard until it is told to stop. What is queued then has been sent as far as the kernel took it.
+    pub(super) fn run(mut self, mut shard: Shard) {
+        let mut room = TURN_ROOM_BYTES;
+        loop {
+            self.apply_commands(&mut shard);
+            self.run_tasks(&mut shard);
+            if self.shared.is_stopping() {
+                return;
+            }
+            let rest = self.nothing_to_do(&shard);
+            let wait = if rest { Some(LONG) } else { None };
+            let outcome = self.turn(&mut shard, room, wait);
+            self.shared.sleeper.wake_up();
+            self.shared
+                .referenced
+                .store(shard.referenced_connections(), Ordering::Release);
+            room = match outcome {
+                Some(TurnOutcome::NeedSpace(bytes)) => bytes.max(TURN_ROOM_BYTES),
+                Some(_) => TURN_ROOM_BYTES,
+                None => {
+                    self.wait_for_room(&mut shard, room);
+                    room
+                }
+            };
+        }
+    }
+
+    /// One turn into the ring's memory. `None`: the ring is too full.
+    fn turn(
+        &mut self,
+        shard: &mut Shard,
+        room: usize,
+        wait: Option<Duration>,
+    ) -> Option<TurnOutcome> {
+        let room = room.min(self.events.capacity() / 2);
+        let memory = self.events.reserve(room)?;
+        let mut events = EventWriter::new(memory);
+        let outcome = shard.turn(wait, &mut events);
+        let written = events.len();
+        if written > 0 {
+            self.events.commit(written);
+            self.application.wake_if_asleep();
+        }
+        Some(outcome)
+    }
+
+    /// Whether the thread may sleep. If so it counts as asleep from here on.
+    fn nothing_to_do(&mut self, shard: &Shard) -> bool {
+        if shard.has_pending_events() {
+            return false;
+        }
+        self.shared.sleeper.fall_asleep();
+        let nothing = self.commands.is_empty()
+            && self.shared.mailbox.is_empty()
+            && !self.shared.is_stopping();
+        if !nothing {
+            self.shared.sleeper.wake_up();
+        }
+        nothing
+    }
+
+    fn apply_commands(&mut self, shard: &mut Shard) {
+        loop {
+            let bytes = self.commands.peek();
+            if bytes.is_empty() {
+                break;
+            }
+            let (plain, beside) = split(bytes);
+            if plain > 0 {
+                let commands = bytes.get(..plain).unwrap_or_default();
+                if let Err(error) = shard.apply(commands, None) {
+                    self.shared.report(error);
+                }
+                self.commands.consume(plain);
+            }
+            if beside > 0 {
+                self.commands.consume(beside);
+                if let Some(beside) = self.shared.take_beside()
+                    && let Err(error) = shard.apply(&beside.commands, beside.external.as_deref())
+                {
+                    self.shared.report(error);
+                }
+            }
+        }
+        if self.shared.application_wants_room.must_be_woken() {
+            self.application.wake.wake();
+        }
+    }
+
+    fn run_tasks(&mut self, shard: &mut Shard) {
+        while let Some(task) = self.shared.mailbox.take() {
+            task(shard);
+        }
+    }
+
+    /// The application is slow: the ring is full. Nothing is read from any connection until it has room, but commands
+    /// are applied and output is sent.
+    fn wait_for_room(&mut self, shard: &mut Shard, room: usize) {
+        self.application.wake_if_asleep();
+        self.shared.wants_room.fall_asleep();
+        let room = room.min(self.events.capacity() / 2);
+        if self.events.reserve(room).is_none() && self.nothing_to_do_but_wait() {
+            shard.wait_only(LONG);
+        }
+        self.shared.sleeper.wake_up();
+        self.shared.wants_room.wake_up();
+    }
+
+    fn nothing_to_do_but_wait(&mut self) -> bool {
+        self.shared.sleeper.fall_asleep();
+        self.commands.is_empty() && self.shared.mailbox.is_empty() && !self.shared.is_stopping()
+    }
+}
+
+/// Length of the records before the first that stands for a submission beside the ring, and that one's length.
+/// Records that are no records end the first part too; applying them reports the error.
+fn split(bytes: &[u8]) -> (usize, usize) {
+    let mut records = Records::new(bytes);
+    loop {
+        let start = records.offset();
+        match records.next() {
+            Some(Ok(record)) if record.kind() == BESIDE => return (start, record.size()),
+            Some(Ok(_)) => {}
+            // A word of zero at the end of the ring's memory.
+            Some(Err(_)) | None => return (start, 0),
+        }
+    }
+}

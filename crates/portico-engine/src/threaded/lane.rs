@@ -1,0 +1,106 @@
+//! What the application's thread and one engine thread share besides the rings.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use portico_channel::Sleeper;
+use portico_sys::Wake;
+
+use super::mailbox::Mailbox;
+use crate::CommandError;
+
+/// Bytes of each ring. A record may take half of it.
+pub(super) const RING_BYTES: usize = 2 * 1024 * 1024;
+
+/// Largest `max_header_size` with threads: a head of that size, with as many fields as fit, is less than half a ring.
+pub(super) const MAX_HEADER_SIZE: usize = 64 * 1024;
+
+/// Bytes of commands in one record, or outside body, beyond which they travel beside the ring.
+pub(super) const BESIDE_BYTES: usize = 64 * 1024;
+
+/// Kind of the record that stands in the commands ring for a submission that travels beside it. Not part of the
+/// layout: it never leaves this module.
+pub(super) const BESIDE: u32 = 255;
+
+/// A submission that travels beside the ring.
+#[derive(Debug)]
+pub(super) struct Beside {
+    pub(super) commands: Vec<u8>,
+    pub(super) external: Option<Vec<u8>>,
+}
+
+/// Shared state of one engine thread.
+#[derive(Debug)]
+pub(super) struct Shared {
+    /// Wakes the engine thread.
+    pub(super) wake: Wake,
+    /// The engine thread sleeps in its epoll.
+    pub(super) sleeper: Sleeper,
+    /// The engine thread waits for room in the events ring.
+    pub(super) wants_room: Sleeper,
+    /// The application's thread has commands that found no room.
+    pub(super) application_wants_room: Sleeper,
+    pub(super) mailbox: Mailbox,
+    pub(super) stop: AtomicBool,
+    beside: Mutex<VecDeque<Beside>>,
+    error: Mutex<Option<CommandError>>,
+    /// Connections that keep the application's process alive, as of the last turn.
+    pub(super) referenced: AtomicUsize,
+}
+
+impl Shared {
+    pub(super) fn new() -> portico_sys::Result<Self> {
+        Ok(Self {
+            wake: Wake::new()?,
+            sleeper: Sleeper::default(),
+            wants_room: Sleeper::default(),
+            application_wants_room: Sleeper::default(),
+            mailbox: Mailbox::default(),
+            stop: AtomicBool::new(false),
+            beside: Mutex::new(VecDeque::new()),
+            error: Mutex::new(None),
+            referenced: AtomicUsize::new(0),
+        })
+    }
+
+    /// Wakes the engine thread if it sleeps.
+    pub(super) fn wake_engine(&self) {
+        if self.sleeper.must_be_woken() {
+            self.wake.wake();
+        }
+    }
+
+    pub(super) fn push_beside(&self, beside: Beside) {
+        self.beside
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push_back(beside);
+    }
+
+    pub(super) fn take_beside(&self) -> Option<Beside> {
+        self.beside
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop_front()
+    }
+
+    /// Keeps the first error of applied commands for the next submission.
+    pub(super) fn report(&self, error: CommandError) {
+        self.error
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get_or_insert(error);
+    }
+
+    pub(super) fn take_error(&self) -> Option<CommandError> {
+        self.error
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+
+    pub(super) fn is_stopping(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+}

@@ -1,0 +1,317 @@
+//! Shards on threads of their own.
+
+mod support;
+
+use std::io::Read;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use portico_channel::layout::{SLOT_MASK, command, event, response_flag as flag};
+use portico_channel::{CommandWriter, EventWriter, Response};
+use portico_engine::{ListenerId, ListenerOptions, ThreadedEngine, TurnOutcome};
+use support::{Event, decode, read_answer, send};
+
+const GET: &str = "GET /a HTTP/1.1\r\nHost: x\r\n\r\n";
+
+struct Application {
+    engine: ThreadedEngine,
+    listener: ListenerId,
+    address: SocketAddr,
+    memory: Vec<u8>,
+}
+
+impl Application {
+    fn new(threads: usize) -> Self {
+        Self::with(threads, ListenerOptions::default())
+    }
+
+    fn with(threads: usize, options: ListenerOptions) -> Self {
+        let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = socket.local_addr().unwrap();
+        let mut engine = ThreadedEngine::new(threads).unwrap();
+        let listener = engine.listen(socket.into(), 511, options).unwrap();
+        Self {
+            engine,
+            listener,
+            address,
+            memory: vec![0; 64 * 1024],
+        }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(10)))
+            .unwrap();
+        stream
+    }
+
+    /// What is there now, or within a moment.
+    fn take(&mut self) -> Vec<Event> {
+        let start = Instant::now();
+        loop {
+            let mut events = EventWriter::new(&mut self.memory);
+            let outcome = self.engine.take(&mut events);
+            let found = decode(events.written());
+            if let TurnOutcome::NeedSpace(bytes) = outcome
+                && bytes > self.memory.len()
+            {
+                self.memory.resize(bytes, 0);
+            }
+            if !found.is_empty() || start.elapsed() > Duration::from_millis(20) {
+                return found;
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    fn collect(&mut self, kind: u32, count: usize) -> Vec<Event> {
+        let start = Instant::now();
+        let mut found = Vec::new();
+        while found.len() < count {
+            assert!(
+                start.elapsed() < Duration::from_secs(20),
+                "{} of {count} events",
+                found.len()
+            );
+            found.extend(self.take().into_iter().filter(|event| event.kind == kind));
+        }
+        found
+    }
+
+    fn answer(&mut self, requests: &[Event], body: &[u8]) {
+        let mut commands = CommandWriter::new();
+        for request in requests {
+            respond(&mut commands, request, body);
+        }
+        self.engine.submit(commands.as_bytes(), None).unwrap();
+    }
+}
+
+fn respond(commands: &mut CommandWriter, request: &Event, body: &[u8]) {
+    let response = Response {
+        status: 200,
+        flags: flag::END | flag::CONTENT_LENGTH,
+        reason: b"OK",
+        body,
+        content_length: body.len() as u64,
+        ..Response::default()
+    };
+    commands.respond(request.token, request.sequence(), &response);
+}
+
+#[test]
+fn requests_and_answers_cross_threads() {
+    let mut application = Application::new(1);
+    let mut client = application.connect();
+    for _ in 0..200 {
+        send(&mut client, GET);
+        let requests = application.collect(event::REQUEST, 1);
+        application.answer(&requests, b"hello");
+        assert_eq!(read_answer(&mut client).1, b"hello");
+    }
+    assert_eq!(application.engine.counters().requests, 200);
+    assert_eq!(application.engine.connection_count(application.listener), 1);
+    assert_eq!(application.engine.referenced_connections(), 1);
+}
+
+#[test]
+fn connections_of_several_threads_have_different_tokens() {
+    let mut application = Application::new(3);
+    let mut clients: Vec<_> = (0..60).map(|_| application.connect()).collect();
+    for round in 0..5 {
+        for client in &mut clients {
+            send(client, GET);
+        }
+        let requests = application.collect(event::REQUEST, clients.len());
+        let mut tokens: Vec<u32> = requests.iter().map(|request| request.token).collect();
+        tokens.sort_unstable();
+        tokens.dedup();
+        assert_eq!(tokens.len(), clients.len());
+        if round == 0 {
+            let threads: std::collections::HashSet<u32> = tokens
+                .iter()
+                .map(|token| (token & SLOT_MASK) >> 18)
+                .collect();
+            assert!(threads.iter().all(|&thread| thread < 3));
+        }
+        application.answer(&requests, b"hello");
+        for client in &mut clients {
+            assert_eq!(read_answer(client).1, b"hello");
+        }
+    }
+    assert_eq!(
+        application.engine.connection_count(application.listener),
+        60
+    );
+}
+
+#[test]
+fn adopted_sockets_are_spread_over_the_threads() {
+    let mut application = Application::new(2);
+    let outside = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listener = application
+        .engine
+        .create_listener(ListenerOptions::default());
+    let mut clients = Vec::new();
+    for _ in 0..4 {
+        clients.push(TcpStream::connect(outside.local_addr().unwrap()).unwrap());
+        let (socket, _) = outside.accept().unwrap();
+        application.engine.adopt(listener, socket.into()).unwrap();
+    }
+    for client in &mut clients {
+        send(client, GET);
+    }
+    let requests = application.collect(event::REQUEST, 4);
+    let upper = requests
+        .iter()
+        .filter(|request| request.token & SLOT_MASK >= 1 << 19)
+        .count();
+    assert_eq!(upper, 2);
+    assert_eq!(application.engine.connection_count(listener), 4);
+}
+
+#[test]
+fn large_bodies_go_beside_the_ring_in_order() {
+    let mut application = Application::new(1);
+    let mut client = application.connect();
+    send(&mut client, GET.repeat(3));
+    let requests = application.collect(event::REQUEST, 3);
+    let inside = vec![b'i'; 3_000_000];
+    let outside = vec![b'o'; 3_000_000];
+    let mut commands = CommandWriter::new();
+    respond(&mut commands, &requests[0], b"small");
+    respond(&mut commands, &requests[1], &inside);
+    let response = Response {
+        status: 200,
+        flags: flag::END | flag::CONTENT_LENGTH,
+        reason: b"OK",
+        content_length: outside.len() as u64,
+        ..Response::default()
+    };
+    let last = &requests[2];
+    commands.respond_external(last.token, last.sequence(), &response, outside.len());
+    application
+        .engine
+        .submit(commands.as_bytes(), Some(&outside))
+        .unwrap();
+    assert_eq!(read_answer(&mut client).1, b"small");
+    assert!(read_answer(&mut client).1 == inside);
+    assert!(read_answer(&mut client).1 == outside);
+}
+
+#[test]
+fn a_slow_application_stops_the_reading_and_loses_nothing() {
+    let mut application = Application::new(1);
+    let mut client = application.connect();
+    let total = 20_000_000;
+    let sender = std::thread::spawn(move || {
+        send(
+            &mut client,
+            format!("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {total}\r\n\r\n"),
+        );
+        send(&mut client, vec![b'x'; total]);
+        read_answer(&mut client).1
+    });
+    // Long enough for the ring to fill up.
+    std::thread::sleep(Duration::from_millis(200));
+    let read = application.engine.counters().bytes_read;
+    assert!(read < 3_000_000, "{read} bytes were read ahead");
+    let mut bytes = 0;
+    let mut request = None;
+    while bytes < total {
+        for event in application.take() {
+            match event.kind {
+                event::REQUEST => request = Some(event),
+                event::BODY => bytes += event.slice(4).len(),
+                _ => {}
+            }
+        }
+    }
+    application.answer(&[request.unwrap()], b"got it");
+    assert_eq!(sender.join().unwrap(), b"got it");
+}
+
+#[test]
+fn many_small_answers_find_room_in_the_end() {
+    let mut application = Application::new(1);
+    let mut client = application.connect();
+    send(&mut client, GET);
+    let request = application.collect(event::REQUEST, 1).remove(0);
+    let mut commands = CommandWriter::new();
+    let head = Response {
+        status: 200,
+        reason: b"OK",
+        flags: flag::CHUNKED,
+        ..Response::default()
+    };
+    commands.respond(request.token, request.sequence(), &head);
+    let piece = vec![b'p'; 40_000];
+    for _ in 0..200 {
+        commands.data(request.token, request.sequence(), 0, &piece);
+    }
+    commands.end(request.token, request.sequence(), flag::CLOSE, b"");
+    application
+        .engine
+        .submit(commands.as_bytes(), None)
+        .unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut all = Vec::new();
+        client.read_to_end(&mut all).unwrap();
+        all.iter().filter(|&&byte| byte == b'p').count()
+    });
+    let closed = application.collect(event::CLOSED, 1);
+    assert_eq!(closed[0].token, request.token);
+    assert_eq!(reader.join().unwrap(), 200 * 40_000);
+}
+
+#[test]
+fn a_bad_record_is_told_with_a_later_submission() {
+    let mut application = Application::new(1);
+    assert!(application.engine.submit(&[1, 2, 3], None).is_err());
+    let mut commands = CommandWriter::new();
+    commands.simple(99, 0, 0);
+    application
+        .engine
+        .submit(commands.as_bytes(), None)
+        .unwrap();
+    let start = Instant::now();
+    while application.engine.submit(&[], None).is_ok() {
+        assert!(start.elapsed() < Duration::from_secs(5));
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn an_engine_ends_with_work_in_flight() {
+    for _ in 0..20 {
+        let mut application = Application::new(2);
+        let mut clients: Vec<_> = (0..4).map(|_| application.connect()).collect();
+        for client in &mut clients {
+            send(client, GET);
+        }
+        application.collect(event::REQUEST, 2);
+        drop(application);
+        for client in &mut clients {
+            assert_eq!(client.read(&mut [0]).unwrap_or(0), 0);
+        }
+    }
+}
+
+#[test]
+fn closing_all_connections_reaches_every_thread() {
+    let mut application = Application::new(2);
+    let mut clients: Vec<_> = (0..8).map(|_| application.connect()).collect();
+    for client in &mut clients {
+        send(client, GET);
+    }
+    application.collect(event::REQUEST, 8);
+    let mut commands = CommandWriter::new();
+    commands.record(command::CLOSE_ALL, 0, &[application.listener.0], &[]);
+    application
+        .engine
+        .submit(commands.as_bytes(), None)
+        .unwrap();
+    application.collect(event::CLOSED, 8);
+    assert_eq!(application.engine.connection_count(application.listener), 0);
+}
