@@ -22,6 +22,11 @@ export class TlsHandshakes {
     this.#server = server;
   }
 
+  /** Whether a listener of the program's hears of failures. */
+  get areHeard(): boolean {
+    return this.#server.listenerCount('tlsClientError') > 1 || this.#server.listenerCount('clientError') > 0;
+  }
+
   /** Asks the program for the context of a name; `answer` gets it, or undefined for the server's own. */
   askServerName(connection: TlsConnection, servername: string, callback: SniCallback,
     answer: (context: object | undefined) => void): void {
@@ -77,8 +82,8 @@ export class TlsHandshakes {
   #tell(connection: TlsConnection, error: () => Error): void {
     if (this.#told.has(connection)) return;
     this.#told.add(connection);
-    // Without a listener of the program's nobody would see the socket: it is not made then.
-    if (this.#server.listenerCount('tlsClientError') > 1 || this.#server.listenerCount('clientError') > 0) {
+    // Without a listener nobody would see the socket: it is not made then.
+    if (this.areHeard) {
       this.#server.emit('tlsClientError', error(), connection.socket);
     }
     connection.destroy();

@@ -12,8 +12,9 @@ import type { Engine, ListenerOptions } from '../native/binding';
 /** Key under which an https server keeps its provider: `server[tlsProvider]`. */
 export const tlsProvider = Symbol('portico.tls-provider');
 
-/** The part of a listener's options that TLS decides. */
-export type TlsListenerOptions = Pick<ListenerOptions, 'tls' | 'askServerName' | 'askAlpn' | 'handshakeTimeout'>;
+/** The part of a listener's options that TLS decides. They come after the lane's own, and replace them. */
+export type TlsListenerOptions = Pick<ListenerOptions, 'tls' | 'askServerName' | 'askAlpn' | 'handshakeTimeout'>
+  & Partial<Pick<ListenerOptions, 'notifyOpen'>>;
 
 /** What a `SECURE` event says, decoded by the lane; the byte arrays are copies. */
 export interface SecureInfo {

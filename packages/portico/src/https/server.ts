@@ -82,13 +82,18 @@ const IMPOSSIBLE_EVENTS: Record<string, string> = {
   OCSPRequest: 'Portico staples no OCSP responses: leave the listener out.',
 };
 
-function watchListener(server: PorticoServer, event: unknown): void {
-  if (typeof event !== 'string') return;
-  if (event in IMPOSSIBLE_EVENTS && server[tlsProvider] !== undefined) {
+/** Before a listener is added: throws if it could never be called. */
+function refuseListener(server: PorticoServer, event: unknown): void {
+  if (typeof event === 'string' && event in IMPOSSIBLE_EVENTS && server[tlsProvider] !== undefined) {
     throw new TlsOptionError(`on('${event}')`, 'needs OpenSSL, and Portico does not use it for connections',
       `${IMPOSSIBLE_EVENTS[event]} Or run this program with PORTICO_DISABLE=1 to keep node:https.`);
   }
+}
+
+/** After a listener was added: has the engine tell what it wants to hear. */
+function welcomeListener(server: PorticoServer, event: unknown): void {
   if (event === 'keylog') server[tlsProvider]?.wantKeyLog();
+  else if (event === 'tlsClientError' || event === 'clientError') server[tlsProvider]?.wantFailures();
 }
 
 /** Members that reach the TLS side. Each lets Node's own do its work first. */
@@ -127,8 +132,10 @@ for (const [name, value] of Object.entries(members)) define(name, value);
 for (const name of ['on', 'addListener', 'prependListener'] as const) {
   const below = (Server.prototype as PorticoServer)[name] as (event: string, listener: Listener) => PorticoServer;
   define(name, function addListener(this: PorticoServer, event: string, listener: Listener): PorticoServer {
-    watchListener(this, event);
-    return below.call(this, event, listener);
+    refuseListener(this, event);
+    below.call(this, event, listener);
+    welcomeListener(this, event);
+    return this;
   });
 }
 

@@ -140,7 +140,14 @@ export class TlsServer implements TlsProvider {
       askServerName: this.#options.SNICallback !== undefined && this.#options.SNICallback !== null,
       askAlpn: Boolean(this.#server.ALPNCallback),
       handshakeTimeout: this.#options.handshakeTimeout || HANDSHAKE_TIMEOUT_MS,
+      // A connection that ends before it was announced ends unheard.
+      ...(this.#handshakes.areHeard ? { notifyOpen: true } : {}),
     };
+  }
+
+  /** Somebody listens to how handshakes fail. */
+  wantFailures(): void {
+    this.#attachment?.update();
   }
 
   attached(engine: Engine, listener: number, update: () => void): void {
