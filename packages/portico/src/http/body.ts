@@ -9,11 +9,16 @@ import { readRaw } from './headers';
 const TRAILERS_WORD = 5;
 
 /** Bytes of the body of request `sequence`. */
-export function receiveBody(connection: Connection, sequence: number, chunk: Buffer, last: boolean): void {
+export function receiveBody(connection: Connection, sequence: number, chunk: Buffer): void {
   const exchange = connection.receiving;
   if (exchange === null || exchange.sequence !== sequence) return;
   if (chunk.byteLength > 0) deliver(exchange, chunk);
-  if (last) complete(exchange);
+}
+
+/** The body of request `sequence` had no more than that, and no trailers. */
+export function completeBody(connection: Connection, sequence: number): void {
+  const exchange = connection.receiving;
+  if (exchange !== null && exchange.sequence === sequence) complete(exchange);
 }
 
 /** The end of the body, with trailers perhaps. */
@@ -42,7 +47,10 @@ function deliver(exchange: Exchange, chunk: Buffer): void {
   const { connection, request } = exchange;
   if (exchange.touched) {
     // Pauses the connection when the reader falls behind; `_read` resumes it.
-    if (!request._dumped && !request.push(chunk)) connection.pause();
+    if (!request._dumped && !request.push(chunk)) {
+      connection.pause();
+      connection.existingSocket?.pause();
+    }
     return;
   }
   (exchange.body ??= []).push(chunk);

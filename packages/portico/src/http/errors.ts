@@ -1,5 +1,7 @@
 /** Errors with Node's codes, for the few places where no method of Node's own makes them. */
 
+import { format } from 'node:util';
+
 type ErrorConstructorLike = new (message: string) => Error;
 
 /** An error as Node's own look: `name` stays the class's, `code` is set, the stack names both. */
@@ -44,7 +46,7 @@ export function contentLengthMismatch(actual: number, declared: number): Error {
 }
 
 export function invalidStatusCode(status: unknown): Error {
-  return nodeError('ERR_HTTP_INVALID_STATUS_CODE', `Invalid status code: ${String(status)}`, RangeError);
+  return nodeError('ERR_HTTP_INVALID_STATUS_CODE', format('Invalid status code: %s', status), RangeError);
 }
 
 export function invalidCharacter(what: string, field?: string): Error {
@@ -62,6 +64,10 @@ export function trailerInvalid(): Error {
 
 export function socketAssigned(): Error {
   return nodeError('ERR_HTTP_SOCKET_ASSIGNED', 'ServerResponse has an already assigned socket');
+}
+
+export function socketEncoding(): Error {
+  return nodeError('ERR_HTTP_SOCKET_ENCODING', 'Changing the socket encoding is not allowed per RFC7230 Section 3.');
 }
 
 export function requestTimeout(): Error {

@@ -9,6 +9,7 @@ import type { Connection } from '../lane/connection';
 import type { Slab } from '../lane/slab';
 import type { Head } from '../lane/templates';
 import type { Chunk } from '../lane/writer';
+import type { Field } from './header-fields';
 import type { Request } from './incoming-message';
 import type { Response } from './server-response';
 
@@ -61,6 +62,10 @@ export class Exchange {
   abortController: AbortController | undefined = undefined;
 
   // The response.
+  /** Header fields set so far, unless they are in Node's map. */
+  fields: Field[] | null = null;
+  /** Node's map of header fields exists, and counts. */
+  hasMap = false;
   head: Head | null = null;
   /** `RESPONSE_FLAG_*` that the head decided. */
   headFlags = 0;

@@ -6,6 +6,7 @@
  */
 
 import { FIELD_NAMES } from '../generated/tables';
+import { distinctPrototype } from './stock';
 
 /** Names of which the first value wins, unless `joinDuplicateHeaders` is set. */
 const FIRST_WINS = new Set(['age', 'host', 'from', 'etag', 'server', 'referer', 'expires', 'location', 'user-agent',
@@ -62,7 +63,7 @@ function addRepeated(headers: Headers, name: string, before: string | string[] |
 
 /** Every value of each name. */
 export function readDistinct(raw: readonly string[]): Record<string, string[]> {
-  const headers = Object.create(null) as Record<string, string[]>;
+  const headers = Object.create(distinctPrototype) as Record<string, string[]>;
   for (let at = 0; at < raw.length; at += 2) (headers[raw[at].toLowerCase()] ??= []).push(raw[at + 1]);
   return headers;
 }

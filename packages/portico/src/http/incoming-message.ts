@@ -83,9 +83,10 @@ function constructRequest(Class: new (socket: unknown) => object, exchange: Exch
 /** The head's field table. The text is made once. */
 function table(exchange: Exchange): FieldTable {
   const { slab: { words, bytes }, at } = exchange;
-  const count = words[at + 4] >>> 16;
+  const fields = words[at + 4] >>> 16;
+  const count = Math.min(fields, exchange.connection.server.maxFields);
   // Payload begins after the table.
-  const base = (FIELDS_WORD + count * 4) << 2;
+  const base = (FIELDS_WORD + fields * 4) << 2;
   const start = at << 2;
   exchange.text ??= bytes.latin1Slice(start + base, start + words[at]);
   return { words, at: at + FIELDS_WORD, count, text: exchange.text, base };
@@ -262,7 +263,9 @@ function read(this: Request, size: number): void {
     this._readableState.readingMore = false;
     this._consuming = true;
   }
+  if (!exchange.connection.paused) return;
   exchange.connection.resume();
+  exchange.connection.existingSocket?.resume();
 }
 
 /** Node's, short of touching the socket for a request that came in full and was read in full. */

@@ -78,8 +78,15 @@ function release(exchange: Exchange): void {
   }
   if (exchange.touched) dumpUnread(request);
   else if (!exchange.complete && !connection.tunnel) request._dump();
+  if (response._last) endConnection(connection);
   leave(exchange);
   process.nextTick(emitClose, response);
+}
+
+/** The engine closes after this response; a socket that somebody holds shows it. */
+function endConnection(connection: Connection): void {
+  connection.ending = true;
+  if (connection.existingSocket?.writable) connection.existingSocket.end();
 }
 
 /** The exchange gives its place to the next in order. */
@@ -107,6 +114,8 @@ export function emitClose(response: Closable): void {
 export function peerEnded(connection: Connection): void {
   if (connection.tunnel) {
     const socket = connection.laneSocket;
+    // A descriptor that nobody reads any more does not keep a process alive in Node either.
+    connection.lane.engine.setConnectionRef(connection.token, false);
     socket.push(null);
     if (socket.readableLength === 0) socket.read(0);
     return;

@@ -9,6 +9,7 @@ import * as field from '../lane/templates';
 import type { Head } from '../lane/templates';
 import { trailerInvalid } from './errors';
 import type { Exchange } from './exchange';
+import type { Field } from './header-fields';
 import type { Response } from './server-response';
 import { kOutHeaders, kUniqueHeaders } from './stock';
 
@@ -19,37 +20,64 @@ export type HeaderArgument = Record<string, unknown> | unknown[] | undefined | n
 const CLOSE = /(?:^|\W)close(?:$|\W)/i;
 const CHUNKED = /(?:^|\W)chunked(?:$|\W)/i;
 
-/** Fixes the response's head. `headers` is `setHeader`'s map, or what `writeHead` was given if there is no map. */
+/** In place of fields: those that were set before count. */
+export const SET_BEFORE: HeaderArgument = [];
+const NO_FIELDS: Field[] = [];
+
+/** Fixes the response's head. `headers` is what `writeHead` was given, or `SET_BEFORE`. */
 export function storeHead(response: Response, exchange: Exchange, status: number, reason: string, headers: HeaderArgument): void {
-  const { templates } = exchange.connection.lane;
-  const map = response[kOutHeaders] as HeaderMap | null;
-  let head: Head | undefined;
-  if (headers === map || headers === undefined || headers === null) {
-    head = templates.findMap(status, reason, map);
-    if (head === undefined) head = writeFields(response, status, reason, headers ?? null, map);
-  } else {
-    head = Array.isArray(headers) ? undefined : templates.findObject(status, reason, headers);
-    if (head === undefined) head = writeFields(response, status, reason, headers, map);
-  }
+  const head = headers === SET_BEFORE && exchange.hasMap
+    ? headOfMap(response, exchange, status, reason)
+    : Array.isArray(headers) && headers !== SET_BEFORE
+      ? headOfArray(response, status, reason, headers)
+      : headers === SET_BEFORE || headers === undefined || headers === null
+        ? headOfList(response, exchange, status, reason)
+        : headOfObject(response, exchange, status, reason, headers as Record<string, unknown>);
   decideFraming(response, exchange, head);
   exchange.head = head;
 }
 
-/** A head that did not come before: its lines. */
-function writeFields(response: Response, status: number, reason: string, headers: HeaderArgument, map: HeaderMap | null): Head {
-  const head: Head = { status, reason, lines: '', bits: 0, contentLength: 0, template: 0 };
-  const { templates } = response.exchange.connection.lane;
-  if (headers === map) {
-    if (map !== null) for (const key in map) addField(response, head, map[key][0], map[key][1], false);
-    templates.remember(head, () => Object.values(map ?? {}).flat());
-  } else if (Array.isArray(headers)) {
-    addArray(response, head, headers);
-  } else if (headers !== null && headers !== undefined) {
-    for (const key in headers) {
-      if (Object.hasOwn(headers, key)) addField(response, head, key, headers[key], true);
-    }
-    templates.remember(head, () => Object.entries(headers).flat());
+function emptyHead(status: number, reason: string): Head {
+  return { status, reason, lines: '', bits: 0, contentLength: 0, template: 0 };
+}
+
+function headOfList(response: Response, exchange: Exchange, status: number, reason: string): Head {
+  const { templates } = exchange.connection.lane;
+  const fields = exchange.fields ?? NO_FIELDS;
+  const found = templates.findList(status, reason, fields);
+  if (found !== undefined) return found;
+  const head = emptyHead(status, reason);
+  for (const { name, value } of fields) addField(response, head, name, value, false);
+  templates.remember(head, () => fields.flatMap(({ name, value }) => [name, value]));
+  return head;
+}
+
+function headOfMap(response: Response, exchange: Exchange, status: number, reason: string): Head {
+  const { templates } = exchange.connection.lane;
+  const map = response[kOutHeaders] as HeaderMap | null;
+  const found = templates.findMap(status, reason, map);
+  if (found !== undefined) return found;
+  const head = emptyHead(status, reason);
+  if (map !== null) for (const key in map) addField(response, head, map[key][0], map[key][1], false);
+  templates.remember(head, () => Object.values(map ?? {}).flat());
+  return head;
+}
+
+function headOfObject(response: Response, exchange: Exchange, status: number, reason: string, headers: Record<string, unknown>): Head {
+  const { templates } = exchange.connection.lane;
+  const found = templates.findObject(status, reason, headers);
+  if (found !== undefined) return found;
+  const head = emptyHead(status, reason);
+  for (const key in headers) {
+    if (Object.hasOwn(headers, key)) addField(response, head, key, headers[key], true);
   }
+  templates.remember(head, () => Object.entries(headers).flat());
+  return head;
+}
+
+function headOfArray(response: Response, status: number, reason: string, headers: unknown[]): Head {
+  const head = emptyHead(status, reason);
+  addArray(response, head, headers);
   return head;
 }
 

@@ -14,10 +14,10 @@ import { alreadyFinished, bodyNotAllowed, contentLengthMismatch, headersSent, in
 import type { Callback, Exchange, PendingWrite } from './exchange';
 import { kExchange } from './exchange';
 import { emitClose, finish, finishIsObserved, leave } from './lifecycle';
-import { storeHead, type HeaderArgument } from './response-head';
+import { SET_BEFORE, storeHead, type HeaderArgument } from './response-head';
 import { hasRoom } from './response-state';
 import type { Response } from './server-response';
-import { finishesEarly, joinsChunks, kErrored, kOutHeaders, stockResponse } from './stock';
+import { finishesEarly, joinsChunks, kErrored, stockResponse } from './stock';
 
 const { RESPONSE_FLAG_END, RESPONSE_FLAG_ACK, RESPONSE_FLAG_CLOSE } = layout;
 /** Chunks up to this total are joined before they are handed over. */
@@ -55,7 +55,9 @@ function writeHead(this: Response, statusCode: number, reason?: unknown, headers
   }
   if (this.statusCode !== status) this.statusCode = status;
   if (Array.isArray(headers) && !Array.isArray(headers[0]) && headers.length % 2 !== 0) throw oddArray(headers);
-  if (this[kOutHeaders] !== null) headers = mergeHeaders(this, headers);
+  if (exchange.fields !== null || exchange.hasMap) {
+    headers = headers === undefined || headers === null ? SET_BEFORE : mergeHeaders(this, headers);
+  }
   const message = this.statusMessage as string;
   if (message !== 'OK' && INVALID_REASON.test(message)) throw invalidCharacter('statusMessage');
   if (status === 204 || status === 304 || status < 200) this._hasBody = false;
@@ -83,7 +85,7 @@ function mergeHeaders(response: Response, headers: HeaderArgument): HeaderArgume
       if (name) response.setHeader(name, headers[name]);
     }
   }
-  return response[kOutHeaders] as HeaderArgument;
+  return SET_BEFORE;
 }
 
 function byteLength(chunk: Chunk, encoding: BufferEncoding | undefined): number {
@@ -312,8 +314,9 @@ function write(this: Response, chunk: unknown, encoding?: unknown, callback?: un
 function ignore(): void { /* Nobody asked to be told. */ }
 
 function refuseWrite(response: Response, callback: unknown): boolean {
-  if (!response.destroyed) reportError(response, writeAfterEnd(), callback);
-  else if (typeof callback === 'function') process.nextTick(callback as Callback, streamDestroyed('write'));
+  const error = response.finished ? writeAfterEnd() : streamDestroyed('write');
+  if (!response.destroyed) reportError(response, error, callback);
+  else if (typeof callback === 'function') process.nextTick(callback as Callback, error);
   return false;
 }
 

@@ -6,7 +6,7 @@ import { kExchange, type Exchange } from './exchange';
 import { finish } from './lifecycle';
 import { WRITTEN_AT_ONCE_BYTES } from './response-output';
 import type { Response } from './server-response';
-import { finishesEarly, stockResponse } from './stock';
+import { finishesEarly, joinsChunks, kHighWaterMark, stockResponse } from './stock';
 
 type Getter = (this: Response, exchange: Exchange) => unknown;
 
@@ -36,7 +36,7 @@ function findDescriptor(from: object, name: string): PropertyDescriptor | undefi
   return undefined;
 }
 
-function plain(target: object, name: string, value: unknown): void {
+function plain(target: object, name: string | symbol, value: unknown): void {
   Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: true });
 }
 
@@ -56,7 +56,10 @@ function highWaterMark(exchange: Exchange): number {
 
 /** Bytes that the program has written and that are not known to have left. */
 function writableLength(exchange: Exchange): number {
-  return exchange.pendingBytes + exchange.unsentBytes;
+  const { pendingBytes } = exchange;
+  if (pendingBytes === 0 || !joinsChunks || !exchange.response.chunkedEncoding) return pendingBytes + exchange.unsentBytes;
+  // What is kept back counts with the framing it will get.
+  return pendingBytes + pendingBytes.toString(16).length + 4 + exchange.unsentBytes;
 }
 
 /** Whether more may be written without waiting for 'drain'. */
@@ -75,6 +78,12 @@ export function defineState(prototype: object): void {
   accessor(prototype, 'writableFinished', (exchange) => exchange.finished || sentUnobserved(exchange) || writtenAtOnce(exchange));
   accessor(prototype, 'writableLength', writableLength);
   accessor(prototype, 'writableHighWaterMark', highWaterMark);
+  accessor(prototype, 'outputSize', (exchange) => (exchange.isCurrent ? 0 : writableLength(exchange)));
+  Object.defineProperty(prototype, kHighWaterMark, {
+    configurable: true,
+    get(this: Response): unknown { return this[kExchange] === undefined ? undefined : highWaterMark(this[kExchange]); },
+    set(this: Response, value: unknown): void { plain(this, kHighWaterMark, value); },
+  });
   accessor(prototype, 'writableCorked', (exchange) => exchange.corked);
   accessor(prototype, 'writableNeedDrain', function needsDrain(exchange) {
     return !this.destroyed && !this.finished && exchange.needDrain;
@@ -94,7 +103,8 @@ export function defineState(prototype: object): void {
 
 /** Only the response whose turn it is has a socket, until it is finished. */
 function socketOf(this: Response, exchange: Exchange): unknown {
-  return exchange.isCurrent ? exchange.connection.socket : null;
+  const hasTurn = exchange.isCurrent || exchange.ended && !exchange.acknowledged && !sentUnobserved(exchange);
+  return hasTurn ? exchange.connection.socket : null;
 }
 
 /** A listener that comes after an end that nobody was told of: 'finish' and 'close' are still to come, as in Node. */

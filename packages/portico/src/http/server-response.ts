@@ -10,11 +10,12 @@
 import diagnostics = require('node:diagnostics_channel');
 import { REQUEST_FLAG_KEEP_ALIVE } from '../generated/layout';
 import { kExchange, type Exchange } from './exchange';
+import { defineHeaderFields } from './header-fields';
 import { minorVersion, requestField, type Request } from './incoming-message';
 import { renderHead, type HeaderArgument } from './response-head';
 import { defineOutput } from './response-output';
 import { defineState } from './response-state';
-import { kErrored, kOutHeaders, kUniqueHeaders, stockResponse, StockServerResponse, tellsResponseCreated } from './stock';
+import { kErrored, kUniqueHeaders, stockResponse, StockServerResponse, tellsResponseCreated } from './stock';
 
 const responseCreated = diagnostics.channel('http.server.response.created');
 
@@ -124,10 +125,10 @@ function constructResponse(Class: new (request: unknown, options: object) => obj
 const defaults: Record<string | symbol, unknown> = {
   statusCode: 200, statusMessage: undefined, finished: false, writable: true,
   sendDate: true, chunkedEncoding: false, shouldKeepAlive: true, useChunkedEncodingByDefault: true,
-  strictContentLength: false, maxRequestsOnConnectionReached: false, outputSize: 0,
+  strictContentLength: false, maxRequestsOnConnectionReached: false,
   _last: false, _hasBody: true, _contentLength: null, _removedConnection: false, _removedContLen: false,
   _removedTE: false, _defaultKeepAlive: true, _expect_continue: false, _sent100: false, _trailer: '',
-  [kOutHeaders]: null, [kErrored]: null, [kUniqueHeaders]: null,
+  [kErrored]: null, [kUniqueHeaders]: null,
 };
 for (const key of Reflect.ownKeys(defaults)) {
   Object.defineProperty(prototype, key, { value: defaults[key], writable: true, configurable: true, enumerable: true });
@@ -166,5 +167,6 @@ Object.defineProperty(prototype, 'exchange', {
   get(this: Response): Exchange | undefined { return this[kExchange]; },
 });
 
+defineHeaderFields(prototype);
 defineState(prototype);
 defineOutput(prototype);

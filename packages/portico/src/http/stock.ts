@@ -42,6 +42,8 @@ const sampleServer = new http.Server();
 export const kOutHeaders = symbolOf(sampleMessage, 'kOutHeaders');
 /** Key of the error that a response was destroyed with. */
 export const kErrored = symbolOf(sampleMessage, 'errored');
+/** Key of a message's high-water mark. */
+export const kHighWaterMark = symbolOf(sampleMessage, 'kHighWaterMark');
 /** Key of the set of names that `uniqueHeaders` lists, on servers and responses. */
 export const kUniqueHeaders = symbolOf(sampleServer, 'kUniqueHeaders');
 /** Key of the option `optimizeEmptyRequests`. */
@@ -49,6 +51,10 @@ export const kOptimizeEmptyRequests = symbolOf(sampleServer, 'OptimizeEmptyReque
 function hasSymbol(description: string): boolean {
   return Object.getOwnPropertySymbols(sampleMessage).some((symbol) => symbol.description === description);
 }
+
+/** Prototype of `headersDistinct`: null in newer versions. */
+export const distinctPrototype = Object.getPrototypeOf(
+  (new (StockIncomingMessage as new () => { headersDistinct: object })()).headersDistinct) as object | null;
 
 /** Whether `writableFinished` is true as soon as everything has been written (older Node), not when 'finish' comes. */
 export const finishesEarly = !hasSymbol('kWritableFinished');

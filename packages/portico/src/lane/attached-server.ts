@@ -176,7 +176,8 @@ export class AttachedServer {
       timeout: duration(settings.timeout),
       connectionsCheckingInterval: duration(server.connectionsCheckingInterval ?? 30_000),
       maxRequestsPerSocket: count(settings.maxRequestsPerSocket),
-      maxHeadersCount: typeof settings.maxHeadersCount === 'number' ? count(settings.maxHeadersCount) : MAX_HEADERS,
+      // Node cuts the list where the limit is and serves the request; so does `maxFields` below.
+      maxHeadersCount: 0,
       maxHeaderSize: server.maxHeaderSize || defaultMaxHeaderSize(),
       maxConnections: typeof settings.maxConnections === 'number' ? count(settings.maxConnections) : -1,
       noDelay: server.noDelay ?? true,
@@ -190,6 +191,13 @@ export class AttachedServer {
 
   #tlsOptions(lane: Lane): TlsListenerOptions {
     return this.provider?.listenerOptions(lane.engine) ?? { tls: 0, askServerName: false, askAlpn: false, handshakeTimeout: 0 };
+  }
+
+  /** Header fields that requests show; the rest is cut off. */
+  get maxFields(): number {
+    const { maxHeadersCount } = this.settings;
+    const limit = typeof maxHeadersCount === 'number' ? count(maxHeadersCount) : MAX_HEADERS;
+    return limit === 0 ? Infinity : limit;
   }
 
   /** A connection has gone: the server may have been waiting for it. */

@@ -39,6 +39,8 @@ export class Connection implements TlsConnection {
   closed = false;
   /** `DESTROY` was sent. */
   destroying = false;
+  /** Our side ends after what has been handed over. */
+  ending = false;
   paused = false;
   errno = 0;
   bytesRead = 0;
@@ -174,6 +176,7 @@ export class Connection implements TlsConnection {
 
   /** The socket's 'close': what was in flight ends here, before listeners of the program's hear of it. */
   finishClose(): void {
+    if (this.#socket !== null) this.#socket.parser = null;
     abandonExchanges(this);
   }
 

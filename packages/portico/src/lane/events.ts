@@ -9,7 +9,7 @@
 
 import * as layout from '../generated/layout';
 import { receiveRequest } from '../http/dispatch';
-import { receiveBody, receiveEnd } from '../http/body';
+import { completeBody, receiveBody, receiveEnd } from '../http/body';
 import { connectionLost, flushed, peerEnded } from '../http/lifecycle';
 import { clientError } from '../http/client-error';
 import { timedOut } from '../http/timeouts';
@@ -36,7 +36,9 @@ export function dispatchEvents(lane: Lane, start: number, end: number): void {
     state[CURSOR] = next << 2;
     const token = words[at + 2];
     const kind = words[at + 1] & 0xff;
-    if (kind === layout.EVENT_REQUEST) {
+    if (kind === layout.EVENT_BODY) {
+      receiveChunk(lane, token, at);
+    } else if (kind === layout.EVENT_REQUEST) {
       const connection = lane.connections[token & layout.SLOT_MASK];
       if (connection !== undefined && connection.token === token) receiveRequest(connection, at);
     } else {
@@ -49,11 +51,32 @@ export function dispatchEvents(lane: Lane, start: number, end: number): void {
 
 /** Whether Node's parser would have told both events without leaving for the event loop between them. */
 function isSameRead(words: Int32Array, token: number, kind: number, next: number): boolean {
-  return words[next + 2] === token && isParsed(kind) && isParsed(words[next + 1] & 0xff);
+  return words[next + 2] === token && kind !== layout.EVENT_BODY && isParsed(kind) && isParsed(words[next + 1] & 0xff);
 }
 
 function isParsed(kind: number): boolean {
   return kind === layout.EVENT_REQUEST || kind === layout.EVENT_BODY || kind === layout.EVENT_END;
+}
+
+/** Part of a body. Ticks run between the last part and the end of the request, as they do in Node. */
+function receiveChunk(lane: Lane, token: number, at: number): void {
+  const connection = lane.connection(token);
+  if (connection === undefined) return;
+  const { slab, slab: { words } } = lane;
+  const length = words[at + 5];
+  const sequence = words[at + 3];
+  connection.bytesRead += length;
+  const chunk = takeBytes(slab, (at << 2) + words[at + 4], length);
+  if ((words[at + 1] >>> 8 & layout.BODY_FLAG_LAST) === 0) {
+    connection.resource.runInAsyncScope(receiveBody, undefined, connection, sequence, chunk);
+    return;
+  }
+  try {
+    connection.resource.runInAsyncScope(receiveBody, undefined, connection, sequence, chunk);
+    drain.call(process);
+  } finally {
+    connection.resource.runInAsyncScope(completeBody, undefined, connection, sequence);
+  }
 }
 
 function dispatchOther(lane: Lane, kind: number, token: number, at: number): void {
@@ -76,12 +99,6 @@ function dispatchOther(lane: Lane, kind: number, token: number, at: number): voi
 function dispatchScoped(connection: Connection, kind: number, at: number): void {
   const { slab, slab: { words } } = connection.lane;
   switch (kind) {
-    case layout.EVENT_BODY: {
-      const length = words[at + 5];
-      connection.bytesRead += length;
-      return receiveBody(connection, words[at + 3], takeBytes(slab, (at << 2) + words[at + 4], length),
-        (words[at + 1] >>> 8 & layout.BODY_FLAG_LAST) !== 0);
-    }
     case layout.EVENT_END: return receiveEnd(connection, at);
     case layout.EVENT_FLUSHED: return flushed(connection, words[at + 3], words[at + 4]);
     case layout.EVENT_RAW: return receiveRaw(connection, takeBytes(slab, (at << 2) + words[at + 4], words[at + 5]));

@@ -96,14 +96,19 @@ export class SocketHandle {
 
   reset(done: () => void): number {
     this.#connection.abort(true);
-    this.#connection.whenClosed(done);
+    this.close(done);
     return 0;
   }
 
   /** `done` emits 'close': when the engine has let the connection go. */
   close(done?: () => void): void {
-    this.#connection.abort();
-    if (done !== undefined) this.#connection.whenClosed(done);
+    const connection = this.#connection;
+    connection.abort();
+    connection.whenClosed(() => {
+      // What was in flight ends before listeners of 'close' hear of it, as in Node.
+      connection.finishClose();
+      done?.();
+    });
   }
 }
 

@@ -10,6 +10,7 @@
 
 import net = require('node:net');
 import type { Server, Socket } from 'node:net';
+import { socketEncoding } from '../http/errors';
 import { onSocketTimeout, socketError } from '../http/socket-events';
 import type { Connection } from './connection';
 import { SocketHandle } from './socket-handle';
@@ -59,8 +60,21 @@ const members = {
       callback();
       return;
     }
+    if (!connection.tunnel && connection.ending) {
+      // The engine closes after the last response by itself.
+      callback();
+      return;
+    }
     connection.write('', 0, 'latin1', callback);
-    connection.shutdown(false);
+    connection.ending = true;
+    // In a tunnel the peer may go on; what an HTTP client sends after this is of no use to anybody.
+    connection.shutdown(!connection.tunnel);
+  },
+
+  /** Bytes of HTTP are not text. */
+  setEncoding(this: LaneSocket, encoding?: BufferEncoding): LaneSocket {
+    if (!this[kConnection].tunnel) throw socketEncoding();
+    return net.Socket.prototype.setEncoding.call(this, encoding) as LaneSocket;
   },
 
   /** No timer here: activity is known to the engine. */
@@ -130,7 +144,6 @@ export function ConnectionSocket(this: LaneSocket, connection: Connection): void
   this.parser = { socket: this, incoming: null };
   this.on('timeout', onSocketTimeout);
   this.on('error', socketError);
-  this.on('close', onClose);
   if (connection.timeoutMs > 0) this.timeout = connection.timeoutMs;
 }
 ConnectionSocket.prototype = plainPrototype();
@@ -160,11 +173,6 @@ function timerDuration(milliseconds: number, callback: (() => void) | undefined)
 
 function highWaterMarks(bytes: number | undefined): object {
   return bytes === undefined ? {} : { highWaterMark: bytes };
-}
-
-function onClose(this: LaneSocket): void {
-  this.parser = null;
-  this[kConnection].finishClose();
 }
 
 function writeOne(connection: Connection, data: string | Uint8Array, encoding: BufferEncoding, callback: WriteCallback): void {

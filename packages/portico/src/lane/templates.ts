@@ -59,7 +59,17 @@ export class Templates {
     this.#writer = writer;
   }
 
-  /** The head made of `setHeader`'s map, if it came before. */
+  /** The head made of the fields set with `setHeader`, if it came before. */
+  findList(status: number, reason: string, list: readonly { name: string; value: unknown }[]): Head | undefined {
+    const entries = this.#entries;
+    for (let index = 0; index < entries.length; index++) {
+      const entry = entries[index];
+      if (entry.status === status && entry.reason === reason && sameList(entry.fields, list)) return this.#seen(entry);
+    }
+    return undefined;
+  }
+
+  /** The same, where Node's map of them exists. */
   findMap(status: number, reason: string, map: Record<string, [string, unknown]> | null): Head | undefined {
     const entries = this.#entries;
     for (let index = 0; index < entries.length; index++) {
@@ -105,6 +115,16 @@ export class Templates {
     }
     return entry;
   }
+}
+
+function sameList(fields: FieldList, list: readonly { name: string; value: unknown }[]): boolean {
+  const { length } = list;
+  if (fields.length !== length * 2) return false;
+  for (let index = 0; index < length; index++) {
+    const field = list[index];
+    if (fields[index * 2] !== field.name || fields[index * 2 + 1] !== field.value) return false;
+  }
+  return true;
 }
 
 function sameMap(fields: FieldList, map: Record<string, [string, unknown]> | null): boolean {

@@ -47,7 +47,7 @@ export class CommandWriter {
     chunk: Chunk | undefined, length: number, encoding: BufferEncoding | undefined, contentLength: number): void {
     const external = length >= EXTERNAL_BYTES;
     const inline = external ? 0 : length;
-    // Twice the head: a head that shares its write with a text body is encoded with it, as in Node.
+    // Twice the head: one that shares its write with the text of an unchunked body is encoded with it, as in Node.
     const at = this.#reserve(RESPOND_BYTES + (reason.length + lines.length) * 2 + inline + 8);
     const words = this.#words;
     const word = at >> 2;
@@ -55,7 +55,8 @@ export class CommandWriter {
     let reasonBytes = 0;
     let lineBytes = 0;
     if (template === 0) {
-      const utf8 = typeof chunk === 'string' && (encoding === undefined || encoding === 'utf8');
+      const utf8 = typeof chunk === 'string' && (encoding === undefined || encoding === 'utf8')
+        && (flags & layout.RESPONSE_FLAG_CHUNKED) === 0;
       reasonBytes = this.#text(reason, end, utf8);
       lineBytes = this.#text(lines, end + reasonBytes, utf8);
       end += reasonBytes + lineBytes;
