@@ -50,6 +50,10 @@ pub(crate) enum PendingEvent {
         bytes_read: u64,
         bytes_written: u64,
     },
+    Flushed {
+        token: u32,
+        count: u32,
+    },
     Timeout {
         token: u32,
         kind: u32,

@@ -1,5 +1,7 @@
 //! The life and death of connections: ends, resets, limits, timeouts, upgrades.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 mod support;
 
 use std::io::Read;

@@ -1,5 +1,7 @@
 //! Requests and answers over real sockets.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 mod support;
 
 use portico_channel::Response;

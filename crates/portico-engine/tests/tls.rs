@@ -1,5 +1,7 @@
 //! TLS connections over real sockets, with rustls as the client.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 mod support;
 
 use std::io::{Read, Write};

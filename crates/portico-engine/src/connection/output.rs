@@ -35,8 +35,8 @@ pub(crate) struct Output {
     pub(super) after: AfterFlush,
     /// Acknowledgements that have come true and are not told.
     pub(super) acked: u32,
-    /// Positions in the stream of all output that are to be acknowledged. `None` until the first.
-    acks: Option<Box<VecDeque<u64>>>,
+    /// Positions in the stream of all output that are to be acknowledged.
+    acks: VecDeque<u64>,
 }
 
 impl Output {
@@ -101,20 +101,19 @@ impl Output {
 
     /// Asks to be told when the stream has been sent up to `position`.
     pub(super) fn acknowledge(&mut self, position: u64) {
-        self.acks.get_or_insert_default().push_back(position);
+        self.acks.push_back(position);
     }
 
     /// Counts the acknowledgements that have come true. Returns whether there are some to tell.
     #[inline]
     pub(super) fn collect_acks(&mut self) -> bool {
-        if let Some(acks) = &mut self.acks {
-            while acks
-                .front()
-                .is_some_and(|&wanted| wanted <= self.sent_position)
-            {
-                acks.pop_front();
-                self.acked = self.acked.saturating_add(1);
-            }
+        while self
+            .acks
+            .front()
+            .is_some_and(|&wanted| wanted <= self.sent_position)
+        {
+            self.acks.pop_front();
+            self.acked = self.acked.saturating_add(1);
         }
         self.acked > 0
     }

@@ -139,6 +139,11 @@ impl Connection {
         self.open_told
     }
 
+    /// Acknowledgements that have come true and were not told.
+    pub(crate) fn take_acks(&mut self) -> u32 {
+        std::mem::take(&mut self.output.acked)
+    }
+
     /// Bytes read and written.
     pub(crate) fn traffic(&self) -> (u64, u64) {
         (self.bytes_read, self.bytes_written)

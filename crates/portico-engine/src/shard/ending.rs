@@ -26,6 +26,12 @@ impl Shard {
             self.core.unreferenced -= 1;
         }
         if connection.is_open_told() {
+            let count = connection.take_acks();
+            if count > 0 {
+                self.core
+                    .pending
+                    .push_back(PendingEvent::Flushed { token, count });
+            }
             let (bytes_read, bytes_written) = connection.traffic();
             self.core.pending.push_back(PendingEvent::Closed {
                 token,

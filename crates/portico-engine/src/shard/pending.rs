@@ -39,6 +39,11 @@ impl Shard {
                 record.set_u64(6, bytes_written);
                 self.connections.release(token);
             }
+            PendingEvent::Flushed { token, count } => {
+                let mut record = events.record(event::FLUSHED, 0, token, 5, 0)?;
+                record.set(3, count);
+                record.set(4, 0);
+            }
             PendingEvent::Timeout { token, kind } => {
                 if let Some(connection) = self.connections.find(token) {
                     connection.tell_open(&self.core, events)?;

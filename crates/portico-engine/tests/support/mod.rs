@@ -219,6 +219,16 @@ impl Server {
     }
 
     pub(crate) fn answer_flags(&mut self, request: &Event, body: &[u8], flags: u32) {
+        self.queue_answer_flags(request, body, flags);
+        self.submit();
+    }
+
+    /// A whole answer, to be submitted with others.
+    pub(crate) fn queue_answer(&mut self, request: &Event, body: &[u8]) {
+        self.queue_answer_flags(request, body, 0);
+    }
+
+    fn queue_answer_flags(&mut self, request: &Event, body: &[u8], flags: u32) {
         let response = Response {
             status: 200,
             flags: flag::END | flag::CONTENT_LENGTH | flags,
@@ -229,7 +239,6 @@ impl Server {
         };
         self.commands
             .respond(request.token, request.sequence(), &response);
-        self.submit();
     }
 
     /// A head for a chunked answer.
