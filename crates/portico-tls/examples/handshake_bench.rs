@@ -1,5 +1,5 @@
 //! What the TLS crate costs, in memory: server side of handshakes, small records, idle connections.
-//! `cargo run --release -p portico-tls --example handshake_bench [seconds per row]`
+//! `cargo run --release -p portico-tls --example handshake_bench [seconds per row [rows that contain this]]`
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "../tests/common/mod.rs"]
@@ -96,7 +96,7 @@ fn records(
 ) {
     const ROUND: usize = 200;
     let config = Arc::new(client_config(versions, None));
-    let (mut client, mut server) = handshake(&config, names, &mut Duration::ZERO);
+    let (mut client, mut server) = handshake(&config, names, &mut Duration::default());
     let (mut output, mut plaintext) = (Vec::new(), Vec::new());
     let mut nanoseconds = Vec::new();
     let begin = Instant::now();
@@ -144,7 +144,7 @@ fn idle(what: &str, names: &Arc<ServerNames>, versions: &[&'static SupportedProt
     let mut open: Vec<Connection> = Vec::with_capacity(COUNT);
     let mut add = |count: usize| {
         for _ in 0..count {
-            let (_, mut server) = handshake(&config, names, &mut Duration::ZERO);
+            let (_, mut server) = handshake(&config, names, &mut Duration::default());
             server.take_facts();
             open.push(server);
         }
@@ -164,43 +164,34 @@ fn resident_bytes() -> usize {
 }
 
 fn main() {
-    let seconds = std::env::args()
-        .nth(1)
+    let mut arguments = std::env::args().skip(1);
+    let seconds: f64 = arguments
+        .next()
         .map_or(1.0, |argument| argument.parse().unwrap());
+    let wanted = arguments.next().unwrap_or_default();
+    let is_wanted = |row: &str| row.contains(&wanted);
     let rsa = self_signed(params("localhost"), common::rsa_key());
     let ec = common::server();
     let make = |issued: &Issued| names(&ContextOptions { ..options(issued) });
     let (rsa, ec) = (make(&rsa), make(&ec));
     for (version, versions) in [("1.3", TLS13), ("1.2", TLS12)] {
-        handshakes(
-            &format!("TLS {version}, full, RSA-2048"),
-            seconds,
-            &rsa,
-            versions,
-            false,
-        );
-        handshakes(
-            &format!("TLS {version}, full, P-256"),
-            seconds,
-            &ec,
-            versions,
-            false,
-        );
-        handshakes(
-            &format!("TLS {version}, resumed"),
-            seconds,
-            &ec,
-            versions,
-            true,
-        );
-        records(
-            &format!("TLS {version}, 200 bytes in, 200 bytes out"),
-            seconds,
-            &ec,
-            versions,
-        );
+        for (what, names, resumed) in [
+            ("full, RSA-2048", &rsa, false),
+            ("full, P-256", &ec, false),
+            ("resumed", &ec, true),
+        ] {
+            let row = format!("TLS {version}, {what}");
+            if is_wanted(&row) {
+                handshakes(&row, seconds, names, versions, resumed);
+            }
+        }
+        let row = format!("TLS {version}, 200 bytes in, 200 bytes out");
+        if is_wanted(&row) {
+            records(&row, seconds, &ec, versions);
+        }
+        let row = format!("TLS {version}, idle connection");
+        if is_wanted(&row) {
+            idle(&row, &ec, versions);
+        }
     }
-    idle("TLS 1.3, idle connection", &ec, TLS13);
-    idle("TLS 1.2, idle connection", &ec, TLS12);
-    println!("Connection itself: {} bytes", size_of::<Connection>());
 }
