@@ -29,7 +29,7 @@ pub(super) fn may_continue(bytes: &[u8], state: &mut Progress, limits: &HeadLimi
     } else {
         scan::value_end(bytes, from)
     };
-    let is_early = state.value != 0 && end - state.value as usize <= MAX_EARLY_CHECK;
+    let is_early = state.value != 0 && from - (state.value as usize) < MAX_EARLY_CHECK;
     let is_too_large = state.counted_up_to(end) >= u64::from(limits.max_header_size);
     if end < bytes.len() || is_early || is_too_large {
         return true;
@@ -193,20 +193,22 @@ fn unfinished_line(
     }
     state.scanned = end as u32;
     let start = bytes.get(value..end).unwrap_or_default();
-    if end < bytes.len() || start.len() <= MAX_EARLY_CHECK {
-        let checked = state.facts.check_start(number, start);
-        let (code, at) = match (checked, bytes.get(end)) {
-            // A bad byte in Content-Length is called so, whatever it is.
-            (Ok(()), Some(byte)) if number == CONTENT_LENGTH && !matches!(byte, b'\r' | b'\n') => {
-                (Code::InvalidContentLength, end - value)
-            }
-            (Ok(()), _) => (Code::HeaderOverflow, usize::MAX),
-            (Err(refusal), _) => refusal,
-        };
-        if at != usize::MAX {
-            check_size(state, value + at, bytes, limits)?;
-            return Err(ParseError::at(code, value + at));
+    let checked = if end < bytes.len() {
+        start
+    } else {
+        start.get(..MAX_EARLY_CHECK).unwrap_or(start)
+    };
+    let refusal = match (state.facts.check_start(number, checked), bytes.get(end)) {
+        (Err(refusal), _) => Some(refusal),
+        // A bad byte in Content-Length is called so, whatever it is.
+        (Ok(()), Some(byte)) if number == CONTENT_LENGTH && !matches!(byte, b'\r' | b'\n') => {
+            Some((Code::InvalidContentLength, end - value))
         }
+        _ => None,
+    };
+    if let Some((code, at)) = refusal {
+        check_size(state, value + at, bytes, limits)?;
+        return Err(ParseError::at(code, value + at));
     }
     check_size(state, end, bytes, limits)?;
     line_end(bytes, state, value, end)
