@@ -9,7 +9,7 @@ import { METHODS } from '../generated/tables';
 import type { Connection } from '../lane/connection';
 import { complete } from './body';
 import { Exchange } from './exchange';
-import { makeRequest, minorVersion, requestField, type Request } from './incoming-message';
+import { headBytes, makeRequest, minorVersion, requestField, type Request } from './incoming-message';
 import { makeResponse, type Response } from './server-response';
 import { upgrade } from './upgrade';
 
@@ -24,6 +24,7 @@ const SPECIAL = layout.REQUEST_FLAG_UPGRADE | layout.REQUEST_FLAG_EXPECT_CONTINU
 export function receiveRequest(connection: Connection, at: number): void {
   const { slab, slab: { words } } = connection.lane;
   const exchange = new Exchange(connection, slab, at, words[at + 3], words[at + 1] >>> 8, METHODS[words[at + 4] & 0xff]);
+  if (connection.tapped) connection.existingSocket?.push(headBytes(exchange));
   connection.resource.runInAsyncScope(handle, undefined, exchange);
 }
 

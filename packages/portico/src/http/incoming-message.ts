@@ -9,7 +9,7 @@
 import { REQUEST_FLAG_UPGRADE } from '../generated/layout';
 import { kExchange, type Exchange } from './exchange';
 import { readDistinct, readField, readHeaders, readRaw, type FieldTable, type Headers } from './headers';
-import { hasSignal, ReadableState, stockRequest, StockIncomingMessage } from './stock';
+import { hasSignal, limitsRawHeaders, ReadableState, stockRequest, StockIncomingMessage } from './stock';
 
 /** A request, with what we use of Node's internals. */
 export interface Request {
@@ -81,15 +81,25 @@ function constructRequest(Class: new (socket: unknown) => object, exchange: Exch
 }
 
 /** The head's field table. The text is made once. */
-function table(exchange: Exchange): FieldTable {
+function table(exchange: Exchange, all = false): FieldTable {
   const { slab: { words, bytes }, at } = exchange;
   const fields = words[at + 4] >>> 16;
-  const count = Math.min(fields, exchange.connection.server.maxFields);
+  const count = all ? fields : Math.min(fields, exchange.connection.server.maxFields);
   // Payload begins after the table.
   const base = (FIELDS_WORD + fields * 4) << 2;
   const start = at << 2;
   exchange.text ??= bytes.latin1Slice(start + base, start + words[at]);
   return { words, at: at + FIELDS_WORD, count, text: exchange.text, base };
+}
+
+/** The head as received, blank line included. */
+export function headBytes({ slab: { words, bytes }, at }: Exchange): Buffer {
+  const fields = words[at + 4] >>> 16;
+  const start = at << 2;
+  const last = at + FIELDS_WORD + (fields - 1) * 4;
+  // Behind the last value, or the version of a request line without fields.
+  const from = start + (fields > 0 ? words[last + 2] + words[last + 3] : words[at + 5] + words[at + 6]);
+  return Buffer.from(bytes.subarray(start + ((FIELDS_WORD + fields * 4) << 2), bytes.indexOf('\r\n\r\n', from) + 4));
 }
 
 /** Value of a request's field without making the header object. */
@@ -186,7 +196,7 @@ function joins(exchange: Exchange): boolean {
   return exchange.connection.server.server.joinDuplicateHeaders === true;
 }
 
-computed('rawHeaders', (exchange) => readRaw(table(exchange)));
+computed('rawHeaders', (exchange) => readRaw(table(exchange, !limitsRawHeaders)));
 computed('headersDistinct', (_, request) => readDistinct((request as unknown as { rawHeaders: string[] }).rawHeaders));
 computed('httpVersionMajor', () => 1);
 computed('httpVersionMinor', minorVersion);

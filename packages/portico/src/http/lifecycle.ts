@@ -180,6 +180,10 @@ function endSocket(connection: Connection): void {
       return;
     }
   }
+  if (!connection.ending) {
+    socket.push(null);
+    if (socket.readableLength === 0) socket.read(0);
+  }
   socket.destroySoon();
 }
 

@@ -194,7 +194,10 @@ function finishOutput(response: Response, exchange: Exchange, chunk: Chunk | und
   const trailer = response._trailer !== '' && response.chunkedEncoding && response._hasBody ? response._trailer : '';
   const early = noticed && exchange.isCurrent && exchange.unsentBytes + exchange.pendingBytes + length <= WRITTEN_AT_ONCE_BYTES;
   let flags = noticed && !early ? RESPONSE_FLAG_END | RESPONSE_FLAG_ACK : RESPONSE_FLAG_END;
-  if (response._last) flags |= RESPONSE_FLAG_CLOSE;
+  if (response._last) {
+    flags |= RESPONSE_FLAG_CLOSE;
+    connection.ending = true;
+  }
   exchange.acknowledged = noticed;
   exchange.ended = true;
   exchange.endTurn = connection.lane.turn;
@@ -232,7 +235,7 @@ function finishEarly(exchange: Exchange): void {
 function isNoticed(response: Response, exchange: Exchange): boolean {
   return response._events !== undefined || exchange.endCallbacks !== null || exchange.touched
     || (exchange.flags & layout.REQUEST_FLAG_COMPLETE) === 0 || exchange.pending !== null
-    || exchange.acks !== null && exchange.acks.length > 0 || finishIsObserved();
+    || exchange.acks !== null && exchange.acks.length > 0 || response._last && exchange.connection.hasSocket || finishIsObserved();
 }
 
 /** The head, with the whole of the body, its beginning, or nothing of it. */
@@ -344,7 +347,7 @@ function flushScheduled(exchange: Exchange): void {
 }
 
 /** Hands over what was written so far. */
-function flushPending(exchange: Exchange): void {
+export function flushPending(exchange: Exchange): void {
   if (exchange.pending === null || exchange.ended) return;
   const { pending, pendingBytes, connection } = exchange;
   if (connection.closed || connection.destroying) {

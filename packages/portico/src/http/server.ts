@@ -139,7 +139,7 @@ export function defineServerMembers(prototype: object): void {
     method(prototype, name, function listen(this: object, event: string, listener: Listener) {
       (EventEmitter.prototype[name] as Listener).call(this, event, listener);
       // From now on connections are announced when they are accepted.
-      if (event === 'connection') attachmentOf(this).scheduleUpdate();
+      if (event === 'connection' || event === 'clientError') attachmentOf(this).scheduleUpdate();
       return this;
     });
   }

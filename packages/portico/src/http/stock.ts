@@ -56,6 +56,9 @@ function hasSymbol(description: string): boolean {
 export const distinctPrototype = Object.getPrototypeOf(
   (new (StockIncomingMessage as new () => { headersDistinct: object })()).headersDistinct) as object | null;
 
+/** Whether `maxHeadersCount` cuts `rawHeaders` too (Node 24), not only `headers`. */
+export const limitsRawHeaders = Number(process.versions.node.split('.')[0]) >= 24;
+
 /** Whether `writableFinished` is true as soon as everything has been written (older Node), not when 'finish' comes. */
 export const finishesEarly = !hasSymbol('kWritableFinished');
 /** Whether what is written in one tick becomes one chunk (newer Node), not one for each `write`. */

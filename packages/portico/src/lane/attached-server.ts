@@ -141,11 +141,14 @@ export class AttachedServer {
 
   closeAllConnections(): void {
     if (this.lane === undefined) return;
-    // Sockets that somebody holds are destroyed at once, as in Node; the engine does the rest.
+    // Sockets that somebody holds are destroyed at once, as in Node; the engine does the rest. Tunnels are not HTTP.
+    let tunnels = 0;
     for (const connection of this.lane.connections) {
-      if (connection?.server === this && connection.hasSocket) connection.destroy();
+      if (connection?.server !== this) continue;
+      if (connection.tunnel) tunnels++;
+      else connection.destroy();
     }
-    this.lane.writer.plain(layout.COMMAND_CLOSE_ALL, this.listener);
+    this.lane.writer.plain(tunnels === 0 ? layout.COMMAND_CLOSE_ALL : layout.COMMAND_CLOSE_IDLE, this.listener);
     this.lane.writer.submit();
     this.connectionGone();
   }
@@ -168,7 +171,8 @@ export class AttachedServer {
   options(lane: Lane): ListenerOptions {
     const { server, settings } = this;
     return {
-      notifyOpen: server.listenerCount('connection') > 1,
+      // A reset is a 'clientError' even where no request was begun.
+      notifyOpen: server.listenerCount('connection') > 1 || server.listenerCount('clientError') > 0,
       headersTimeout: duration(settings.headersTimeout),
       requestTimeout: duration(settings.requestTimeout),
       keepAliveTimeout: duration(settings.keepAliveTimeout),

@@ -9,6 +9,7 @@ import type { Socket } from 'node:net';
 import * as layout from '../generated/layout';
 import type { SecureInfo, TlsConnection } from '../https/provider';
 import type { Exchange } from '../http/exchange';
+import { flushPending } from '../http/response-output';
 import { abandonExchanges } from '../http/lifecycle';
 import { ADDRESS_WORDS, readAddresses, type Addresses } from './addresses';
 import type { AttachedServer } from './attached-server';
@@ -39,6 +40,8 @@ export class Connection implements TlsConnection {
   closed = false;
   /** `DESTROY` was sent. */
   destroying = false;
+  /** Somebody listens to the socket's bytes while the engine parses them. */
+  tapped = false;
   /** Our side ends after what has been handed over. */
   ending = false;
   paused = false;
@@ -160,6 +163,11 @@ export class Connection implements TlsConnection {
   write(chunk: string | Uint8Array, length: number, encoding: BufferEncoding | undefined, acknowledged: Acknowledged): void {
     (this.rawAcks ??= []).push(acknowledged);
     this.lane.writer.raw(this.token, layout.RESPONSE_FLAG_ACK, chunk, length, encoding);
+  }
+
+  /** Hands over what the current response has kept back. */
+  flushCurrent(): void {
+    if (this.current !== null) flushPending(this.current);
   }
 
   /** Ends our side after what is queued; with `close`, the connection too. */

@@ -67,6 +67,7 @@ function receiveChunk(lane: Lane, token: number, at: number): void {
   const sequence = words[at + 3];
   connection.bytesRead += length;
   const chunk = takeBytes(slab, (at << 2) + words[at + 4], length);
+  if (connection.tapped) connection.existingSocket?.push(chunk);
   if ((words[at + 1] >>> 8 & layout.BODY_FLAG_LAST) === 0) {
     connection.resource.runInAsyncScope(receiveBody, undefined, connection, sequence, chunk);
     return;

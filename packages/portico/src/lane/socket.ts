@@ -60,6 +60,7 @@ const members = {
       callback();
       return;
     }
+    connection.flushCurrent();
     if (!connection.tunnel && connection.ending) {
       // The engine closes after the last response by itself.
       callback();
@@ -109,6 +110,18 @@ const members = {
     return this;
   },
 };
+
+/**
+ * While the engine parses, a listener of 'data' or 'readable' sees what is parsed: heads as received, bodies without
+ * chunk framing.
+ */
+for (const name of ['on', 'addListener', 'prependListener'] as const) {
+  Object.assign(members, { [name](this: LaneSocket, event: string, listener: () => void): unknown {
+    const connection = this[kConnection];
+    if ((event === 'data' || event === 'readable') && !connection.tunnel) connection.tapped = true;
+    return net.Socket.prototype[name].call(this, event, listener);
+  } });
+}
 
 /** The response whose turn it is, under the name that programs know from Node. */
 const httpMessage: PropertyDescriptor = {
