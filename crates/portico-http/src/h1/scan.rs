@@ -30,10 +30,13 @@ fn value_end_after_tab(bytes: &[u8], tab: usize) -> usize {
 /// Index of the first control character, tabs included, at or after `from`.
 #[inline(always)]
 pub(super) fn control(bytes: &[u8], from: usize) -> usize {
-    find(bytes, from, |block| {
-        // Bytes below 0x20 and DEL; 0x80 and above are `obs-text` and allowed.
-        block.min(u8x16::splat(0x1f)).simd_eq(block) | block.simd_eq(u8x16::splat(0x7f))
-    })
+    find(bytes, from, is_control)
+}
+
+/// Bytes below 0x20 and DEL; 0x80 and above are `obs-text` and allowed in values.
+#[inline(always)]
+fn is_control(block: u8x16) -> u8x16 {
+    block.min(u8x16::splat(0x1f)).simd_eq(block) | block.simd_eq(u8x16::splat(0x7f))
 }
 
 /// Number of letters, digits, hyphens and underscores that a block begins with.
@@ -46,23 +49,42 @@ pub(super) fn plain_start(block: &[u8; LANES]) -> usize {
     (!(letter | digit | mark).to_bitmask()).trailing_zeros() as usize
 }
 
-/// Whether the last `length` bytes of a block are a host of letters, digits, dots and hyphens, with or without a port.
+/// Whether the last `length` bytes before an index are a host of at most 32 letters, digits, dots and hyphens, with or
+/// without a port.
 #[inline]
-pub(super) fn ends_in_plain_host(block: &[u8; LANES], length: usize) -> bool {
-    if length > LANES {
+pub(super) fn ends_in_plain_host(before: &[u8], length: usize) -> bool {
+    let Some((rest, last)) = before.split_last_chunk::<LANES>() else {
         return false;
+    };
+    if length <= LANES {
+        return is_plain_host(last, 0xffff >> length);
     }
+    // Of the longer ones the port is in the last block.
+    let others = 0xffff_u32.checked_shr((length - LANES) as u32).unwrap_or(0);
+    let first = rest
+        .last_chunk()
+        .is_some_and(|first| plain_bits(first).0 | others == 0xffff);
+    length <= 2 * LANES && first && is_plain_host(last, 0)
+}
+
+/// Whether the lanes that are not among the `others` are a host, or its end.
+#[inline(always)]
+fn is_plain_host(block: &[u8; LANES], others: u32) -> bool {
+    let (plain, digits) = plain_bits(block);
+    let colons = colons(block) & !others;
+    // All bits above the lowest colon; none without a colon. Only digits may stand there.
+    let port = !(colons ^ colons.wrapping_sub(1)) & 0xffff;
+    plain | colons | others == 0xffff && digits & port == port
+}
+
+/// The letters, digits, dots and hyphens of a block, and the digits alone, as bits.
+#[inline(always)]
+fn plain_bits(block: &[u8; LANES]) -> (u32, u32) {
     let block = u8x16::new(*block);
     let letter = within(block | u8x16::splat(0x20), b'a', b'z');
     let digit = within(block, b'0', b'9');
     let mark = within(block, b'-', b'.');
-    let colon = block.simd_eq(u8x16::splat(b':'));
-    let others = 0xffff >> length;
-    let colons = colon.to_bitmask() & !others;
-    // All bits above the lowest colon; none without a colon. Only digits may stand there.
-    let port = !(colons ^ colons.wrapping_sub(1)) & 0xffff;
-    ((letter | digit | mark | colon).to_bitmask() | others) == 0xffff
-        && digit.to_bitmask() & port == port
+    ((letter | digit | mark).to_bitmask(), digit.to_bitmask())
 }
 
 /// Lanes from `low` to `high`.
@@ -130,7 +152,7 @@ fn find_in_tail(bytes: &[u8], from: usize, matches: impl Fn(u8x16) -> u8x16) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::{colons, plain_start, value_end, visible_end};
+    use super::{colons, ends_in_plain_host, plain_start, value_end, visible_end};
 
     #[test]
     fn every_byte_is_told_apart_at_every_place() {
@@ -160,6 +182,38 @@ mod tests {
             block[7] = byte;
             let plain = byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
             assert_eq!(plain_start(&block), if plain { 16 } else { 7 });
+        }
+    }
+
+    #[test]
+    fn plain_hosts_are_told_from_others() {
+        for (host, plain) in [
+            ("a", true),
+            ("127.0.0.1:8080", true),
+            ("www.example.com", true),
+            ("www.a-b-example.com:", true),
+            ("abcdefghijklmnop", true),
+            ("abcdefghijklmnopqrstuvwxyz012345", true),
+            ("", true),
+            (":1", true),
+            ("abcdefghijklmnopqrstuvwxyz.co:443", false),
+            ("abcdefghijklmnopqrstuvwxyz:443", true),
+            ("a:b", false),
+            ("a:1:2", false),
+            ("a b", false),
+            ("a/", false),
+            ("[::1]", false),
+            ("a_b", false),
+            ("a:00000000000000000001", false),
+            ("a/cdefghijklmnopqrstuv", false),
+            ("a:80.", false),
+        ] {
+            let before = format!("GET / HTTP/1.1\r\nX: /:_\r\nHost: {host}");
+            assert_eq!(
+                ends_in_plain_host(before.as_bytes(), host.len()),
+                plain,
+                "{host}"
+            );
         }
     }
 

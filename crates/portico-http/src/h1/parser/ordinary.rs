@@ -176,8 +176,7 @@ fn value_start(bytes: &[u8], after_colon: usize) -> Option<usize> {
 #[inline(always)]
 fn learn(facts: &mut Facts, number: u16, bytes: &[u8], value: usize, end: usize) -> Option<()> {
     if number == HOST {
-        let block = bytes.get(..end)?.last_chunk()?;
-        if scan::ends_in_plain_host(block, end - value) && facts.learn_plain_host() {
+        if scan::ends_in_plain_host(bytes.get(..end)?, end - value) && facts.learn_plain_host() {
             return Some(());
         }
     }

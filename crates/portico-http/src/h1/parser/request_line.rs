@@ -164,6 +164,11 @@ fn target(bytes: &[u8], state: &mut Progress, limits: &HeadLimits) -> Result<boo
 
 /// Spaces, the version (RFC 9112, section 2.3) and the end of the line.
 fn after_target(bytes: &[u8], state: &mut Progress) -> Result<bool, ParseError> {
+    let first = (state.request.target.offset + state.request.target.length) as usize + 1;
+    if matches!(bytes.get(first), Some(b'\t' | b'\x0c')) {
+        // To llhttp this still belongs to the target.
+        return Err(ParseError::at(Code::InvalidUrlCharacter, first));
+    }
     if !skip_spaces(bytes, state) {
         return Ok(false);
     }

@@ -40,7 +40,7 @@ pub(super) fn advance(
         let Some(&byte) = bytes.get(at) else {
             return Ok(at);
         };
-        if matches!(byte, b'\t' | b'\x0c') {
+        if matches!(byte, b'\t' | b'\x0c') && *state != TargetState::SchemeSlash {
             return Err(ParseError::at(Code::InvalidUrlCharacter, at));
         }
         *state = match (*state, byte) {
@@ -93,6 +93,7 @@ fn is_server(byte: u8) -> bool {
 fn refusal(state: TargetState, byte: u8) -> Code {
     match state {
         TargetState::Server | TargetState::ServerAt => Code::UnexpectedUrlServer,
+        TargetState::SchemeSlash => Code::UnexpectedUrlScheme,
         _ if matches!(byte, b' ' | b'\r' | b'\n') => Code::InvalidUrlCharacter,
         TargetState::Start => Code::UnexpectedUrlStart,
         _ => Code::UnexpectedUrlScheme,
