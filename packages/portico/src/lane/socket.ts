@@ -193,14 +193,9 @@ function writeOne(connection: Connection, data: string | Uint8Array, encoding: B
   else connection.write(data, data.byteLength, undefined, callback);
 }
 
-function writeMany(connection: Connection, chunks: { chunk: string | Uint8Array; encoding: BufferEncoding }[] & { allBuffers?: boolean },
-  callback: WriteCallback): void {
+function writeMany(connection: Connection, chunks: { chunk: string | Uint8Array; encoding: BufferEncoding }[], callback: WriteCallback): void {
   const last = chunks.length - 1;
-  chunks.forEach((entry, index) => {
-    // With `allBuffers` the stream hands over bare chunks.
-    const chunk = chunks.allBuffers ? entry as unknown as Uint8Array : entry.chunk;
-    writeOne(connection, chunk, entry.encoding, index === last ? callback : ignore);
-  });
+  chunks.forEach(({ chunk, encoding }, index) => writeOne(connection, chunk, encoding, index === last ? callback : ignore));
 }
 
 function ignore(): void { /* Only the last of several tells. */ }
