@@ -112,6 +112,21 @@ module.exports = {
     log('wire', await exchange(await listen(server), `${UPGRADE}early bytes`));
     await close(server);
   },
+  an_upgraded_socket_sends_what_was_corked: async (log) => {
+    const server = http.createServer();
+    server.on('upgrade', (req, socket) => {
+      socket.write(ACCEPT);
+      const parts = { buffers: [Buffer.from('a'), Buffer.from('b')], texts: ['c', 'd'], mixed: [Buffer.from('e'), 'f', Buffer.from('67', 'hex')] };
+      for (const [name, list] of Object.entries(parts)) {
+        socket.cork();
+        for (const part of list) socket.write(part, () => log('server', name));
+        socket.uncork();
+      }
+      socket.end(Buffer.from('last'));
+    });
+    log('wire', await exchange(await listen(server), UPGRADE));
+    await close(server);
+  },
   an_upgraded_socket_moves_much_data: async (log) => {
     const server = http.createServer();
     server.on('upgrade', (req, socket) => {
