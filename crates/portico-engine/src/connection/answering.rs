@@ -257,9 +257,7 @@ impl Connection {
         if self.exchanges.is_empty() {
             self.become_idle(core);
         }
-        if self.input.held || self.input.end_handled {
-            self.look_again(core);
-        }
+        self.look_again(core);
     }
 
     /// No further request is wanted. A body that is still coming is read and dropped.

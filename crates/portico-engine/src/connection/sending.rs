@@ -36,7 +36,7 @@ impl Connection {
         if on_the_wire == 0 && self.output.collect_acks() {
             self.schedule(core);
         }
-        if self.input.held && !self.is_blocked(core) {
+        if (self.input.held || self.input.readable) && !self.is_blocked(core) {
             self.schedule(core);
         }
         if self.queued() > 0 {
