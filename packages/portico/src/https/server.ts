@@ -90,10 +90,13 @@ function refuseListener(server: PorticoServer, event: unknown): void {
   }
 }
 
+/** Events that may come before a connection's first request. */
+const CONNECTION_EVENTS: ReadonlySet<unknown> = new Set(['connection', 'secureConnection', 'tlsClientError', 'clientError']);
+
 /** After a listener was added: has the engine tell what it wants to hear. */
 function welcomeListener(server: PorticoServer, event: unknown): void {
   if (event === 'keylog') server[tlsProvider]?.wantKeyLog();
-  else if (event === 'tlsClientError' || event === 'clientError') server[tlsProvider]?.wantFailures();
+  else if (CONNECTION_EVENTS.has(event)) server[tlsProvider]?.wantConnections();
 }
 
 /** Members that reach the TLS side. Each lets Node's own do its work first. */

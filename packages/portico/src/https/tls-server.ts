@@ -17,8 +17,11 @@ import { createTlsSocket, refreshSocket } from './tls-socket';
 /** Node's default. */
 const HANDSHAKE_TIMEOUT_MS = 120_000;
 
+/** The key log's label of a key that is made for each resumption, used or not. */
+const EARLY_KEY = 'CLIENT_EARLY_TRAFFIC_SECRET';
+
 /** Node's listeners that every server has for these events: what goes beyond them is the program's. */
-const OWN_LISTENERS = { secureConnection: 1, tlsClientError: 1 };
+const OWN_LISTENERS = { connection: 1, secureConnection: 1 };
 
 /** What a server has beyond its types. */
 export interface TlsServerObject extends Server {
@@ -140,13 +143,20 @@ export class TlsServer implements TlsProvider {
       askServerName: this.#options.SNICallback !== undefined && this.#options.SNICallback !== null,
       askAlpn: Boolean(this.#server.ALPNCallback),
       handshakeTimeout: this.#options.handshakeTimeout || HANDSHAKE_TIMEOUT_MS,
-      // A connection that ends before it was announced ends unheard.
-      ...(this.#handshakes.areHeard ? { notifyOpen: true } : {}),
+      // Else the engine tells of a connection with its first request, and of one without any not at all.
+      ...(this.#isWatched ? { notifyOpen: true } : {}),
     };
   }
 
-  /** Somebody listens to how handshakes fail. */
-  wantFailures(): void {
+  /** Whether the program listens to what comes before a connection's first request. */
+  get #isWatched(): boolean {
+    return this.#handshakes.areHeard
+      || this.#server.listenerCount('secureConnection') > OWN_LISTENERS.secureConnection
+      || this.#server.listenerCount('connection') > OWN_LISTENERS.connection;
+  }
+
+  /** Somebody listens to a connection's beginning. */
+  wantConnections(): void {
     this.#attachment?.update();
   }
 
@@ -203,7 +213,8 @@ export class TlsServer implements TlsProvider {
   }
 
   keyLog(connection: TlsConnection, line: Buffer): void {
-    this.#server.emit('keylog', line, connection.socket);
+    // Early data is never accepted; the key for it is of no use, and OpenSSL does not log it.
+    if (line.toString('latin1', 0, EARLY_KEY.length) !== EARLY_KEY) this.#server.emit('keylog', line, connection.socket);
   }
 
   tlsError(connection: TlsConnection, text: string): void {

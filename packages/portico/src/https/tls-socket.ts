@@ -43,6 +43,7 @@ export function createTlsSocket(connection: TlsConnection, context: ConnectionCo
   Object.assign(socket, {
     encrypted: true,
     secureConnecting: true,
+    _secureEstablished: false,
     servername: null,
     alpnProtocol: null,
     authorized: false,
@@ -59,6 +60,7 @@ export function refreshSocket(socket: Socket, connection: TlsConnection): void {
   if (secure === undefined) return;
   Object.assign(socket, {
     secureConnecting: false,
+    _secureEstablished: true,
     // Node says false, not undefined, for what was not sent or agreed.
     servername: secure.servername === '' ? false : secure.servername,
     alpnProtocol: secure.alpnProtocol === '' ? false : secure.alpnProtocol,
