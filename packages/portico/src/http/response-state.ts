@@ -103,7 +103,7 @@ export function defineState(prototype: object): void {
 
 /** Only the response whose turn it is has a socket, until it is finished. */
 function socketOf(this: Response, exchange: Exchange): unknown {
-  const hasTurn = exchange.isCurrent || exchange.ended && !exchange.acknowledged && !sentUnobserved(exchange);
+  const hasTurn = exchange.isCurrent || exchange.connection.closed && !exchange.finished || exchange.ended && !exchange.acknowledged && !sentUnobserved(exchange);
   return hasTurn ? exchange.connection.socket : null;
 }
 
