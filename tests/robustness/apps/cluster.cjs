@@ -18,10 +18,11 @@ if (cluster.isPrimary) {
   cluster.on('exit', (worker, code, signal) => {
     console.log(`worker ${worker.process.pid} ended ${signal ?? code}`);
     if (!stopping) cluster.fork();
+    else if (Object.keys(cluster.workers).length === 0) process.exit(0);
   });
   process.on('SIGTERM', () => {
     stopping = true;
-    cluster.disconnect(() => process.exit(0));
+    cluster.disconnect();
   });
   for (let i = 0; i < WORKERS; i += 1) cluster.fork();
 } else {
