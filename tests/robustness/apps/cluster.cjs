@@ -10,6 +10,7 @@ if (cluster.isPrimary) {
   cluster.schedulingPolicy = process.env.POLICY === 'none' ? cluster.SCHED_NONE : cluster.SCHED_RR;
   let listening = 0;
   let stopping = false;
+  let alive = WORKERS;
   cluster.on('listening', (worker, address) => {
     listening += 1;
     console.log(`worker ${worker.process.pid} ready`);
@@ -18,7 +19,7 @@ if (cluster.isPrimary) {
   cluster.on('exit', (worker, code, signal) => {
     console.log(`worker ${worker.process.pid} ended ${signal ?? code}`);
     if (!stopping) cluster.fork();
-    else if (Object.keys(cluster.workers).length === 0) process.exit(0);
+    else if ((alive -= 1) === 0) process.exit(0);
   });
   process.on('SIGTERM', () => {
     stopping = true;
