@@ -112,7 +112,10 @@ pub(super) fn colons(block: &[u8; LANES]) -> u32 {
 /// Index of the first byte at or after `from` for which `matches` sets its lane.
 #[inline(always)]
 fn find(bytes: &[u8], from: usize, matches: impl Fn(u8x16) -> u8x16) -> usize {
-    let (blocks, tail) = bytes.get(from..).unwrap_or_default().as_chunks::<LANES>();
+    let Some(rest) = bytes.get(from..) else {
+        return bytes.len();
+    };
+    let (blocks, tail) = rest.as_chunks::<LANES>();
     let mut index = from;
     for block in blocks {
         let found = matches(u8x16::new(*block)).to_bitmask();

@@ -171,11 +171,7 @@ pub const PROXY_CONNECTION: u16 = 7;
 #[must_use]
 pub fn field_name_number(name: &[u8]) -> u16 {
     let Some(block) = name.first_chunk::<BLOCK>() else {
-        let mut block = [0; BLOCK];
-        for (to, byte) in block.iter_mut().zip(name) {
-            *to = *byte;
-        }
-        return number_in_block(&block, name.len());
+        return candidate(short_halves(name), name.len());
     };
     let number = candidate(halves(block), name.len());
     let Some((known, tail)) = KEYS
@@ -224,6 +220,26 @@ pub(crate) const BLOCK: usize = 16;
 fn halves(block: &[u8; BLOCK]) -> (u64, u64) {
     let block = u128::from_le_bytes(*block);
     (block as u64, (block >> 64) as u64)
+}
+
+/// The words of a name shorter than a block, with zeros after it. Read as two overlapping parts.
+#[inline]
+fn short_halves(name: &[u8]) -> (u64, u64) {
+    if let (Some(first), Some(last)) = (name.first_chunk(), name.last_chunk()) {
+        let shift = 8 * (BLOCK - name.len()) as u32;
+        let high = u64::from_le_bytes(*last).checked_shr(shift).unwrap_or(0);
+        return (u64::from_le_bytes(*first), high);
+    }
+    if let (Some(first), Some(last)) = (name.first_chunk(), name.last_chunk()) {
+        let high = u64::from(u32::from_le_bytes(*last)) << (8 * (name.len() - 4));
+        return (u64::from(u32::from_le_bytes(*first)) | high, 0);
+    }
+    (
+        name.iter()
+            .rev()
+            .fold(0, |word, &byte| word << 8 | u64::from(byte)),
+        0,
+    )
 }
 
 /// Number of the name with this length whose first 16 bytes are these words (zeros after a shorter name), or 0.

@@ -53,10 +53,7 @@ pub(super) fn parse(
     let mut line = state.line as usize;
     let mut counted = state.counted;
     let mut count = state.field_count;
-    loop {
-        let Some(rest) = bytes.get(line..) else {
-            break;
-        };
+    while let Some(rest) = bytes.get(line..) {
         if rest.first() == Some(&b'\r') {
             save(state, line, counted, count);
             return blank_line(bytes, line);

@@ -164,10 +164,17 @@ fn is_plain_name(block: &[u8; field_name::BLOCK], rest: &[u8], length: usize) ->
 /// Index of the first byte of a value before which there is one space at most.
 #[inline(always)]
 fn value_start(bytes: &[u8], after_colon: usize) -> Option<usize> {
-    let [first, second] = *bytes.get(after_colon..)?.first_chunk()?;
-    match (first, second) {
-        (b' ', b' ' | b'\t') | (b'\t', _) => None,
-        (b' ', _) => Some(after_colon + 1),
+    match bytes.get(after_colon..)?.first_chunk()? {
+        [b' ', second] if *second > b' ' => Some(after_colon + 1),
+        other => unusual_value_start(*other, after_colon),
+    }
+}
+
+#[inline(never)]
+fn unusual_value_start(start: [u8; 2], after_colon: usize) -> Option<usize> {
+    match start {
+        [b' ', b' ' | b'\t'] | [b'\t', _] => None,
+        [b' ', _] => Some(after_colon + 1),
         _ => Some(after_colon),
     }
 }
@@ -175,10 +182,11 @@ fn value_start(bytes: &[u8], after_colon: usize) -> Option<usize> {
 /// Takes in one of the fields that matter.
 #[inline(always)]
 fn learn(facts: &mut Facts, number: u16, bytes: &[u8], value: usize, end: usize) -> Option<()> {
-    if number == HOST {
-        if scan::ends_in_plain_host(bytes.get(..end)?, end - value) && facts.learn_plain_host() {
-            return Some(());
-        }
+    if number == HOST
+        && scan::ends_in_plain_host(bytes.get(..end)?, end - value)
+        && facts.learn_plain_host()
+    {
+        return Some(());
     }
     let value = bytes.get(value..end)?;
     facts.learn(number, value, value).ok()
