@@ -35,9 +35,10 @@ export interface Acknowledgement {
 }
 
 export class Exchange {
-  readonly connection: Connection;
-  /** Where the request's head lies: slab, and index of the record's first word. */
-  readonly slab: Slab;
+  // Private, so that printing a request does not print the whole engine with its memory.
+  readonly #connection: Connection;
+  readonly #slab: Slab;
+  /** Where the request's head lies in the slab: index of the record's first word. */
   readonly at: number;
   readonly sequence: number;
   /** `REQUEST_FLAG_*`. */
@@ -92,16 +93,25 @@ export class Exchange {
   endCallbacks: Callback[] | null = null;
 
   constructor(connection: Connection, slab: Slab, at: number, sequence: number, flags: number, method: string) {
-    this.connection = connection;
-    this.slab = slab;
+    this.#connection = connection;
+    this.#slab = slab;
     this.at = at;
     this.sequence = sequence;
     this.flags = flags;
     this.method = method;
   }
 
+  get connection(): Connection {
+    return this.#connection;
+  }
+
+  /** The memory that the request's head lies in. */
+  get slab(): Slab {
+    return this.#slab;
+  }
+
   /** The response is the one whose turn it is. */
   get isCurrent(): boolean {
-    return this.connection.current === this;
+    return this.#connection.current === this;
   }
 }
