@@ -17,13 +17,11 @@ import { Connection } from './connection';
 import type { Lane } from './lane';
 import { acceptFailed, dropped } from './listener-events';
 import { takeBytes } from './slab';
+import { drainTicks } from './ticks';
 import * as tls from './tls-events';
 
 /** Index in the shared words of the cursor. */
 const CURSOR = 1;
-
-// Undocumented, and what Node's own timers use between two of them. Where it is missing the batch is drained once.
-const drain: () => void = (process as unknown as { _tickCallback?: () => void })._tickCallback ?? (() => undefined);
 
 /** Handles the events from byte `start` to `end` of the current slab. */
 export function dispatchEvents(lane: Lane, start: number, end: number): void {
@@ -44,7 +42,7 @@ export function dispatchEvents(lane: Lane, start: number, end: number): void {
     } else {
       dispatchOther(lane, kind, token, at);
     }
-    if (next < last && kind !== layout.EVENT_OPEN && !isSameRead(words, token, kind, next)) drain.call(process);
+    if (next < last && kind !== layout.EVENT_OPEN && !isSameRead(words, token, kind, next)) drainTicks();
     at = next;
   }
 }
@@ -74,7 +72,7 @@ function receiveChunk(lane: Lane, token: number, at: number): void {
   }
   try {
     connection.resource.runInAsyncScope(receiveBody, undefined, connection, sequence, chunk);
-    drain.call(process);
+    drainTicks();
   } finally {
     connection.resource.runInAsyncScope(completeBody, undefined, connection, sequence);
   }
