@@ -112,7 +112,7 @@ impl Certificate {
                     basic_constraints = Some(value.ca);
                     self.path_length = value.path_len_constraint;
                 }
-                ParsedExtension::KeyUsage(value) => key_usage = Some(value.clone()),
+                ParsedExtension::KeyUsage(value) => key_usage = Some(*value),
                 ParsedExtension::ExtendedKeyUsage(value) => {
                     // As OpenSSL, which does not take anyExtendedKeyUsage for it.
                     self.issues_clients = value.client_auth;

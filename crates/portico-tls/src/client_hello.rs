@@ -6,10 +6,13 @@ use crate::record::{HEADER_BYTES, MAX_PLAINTEXT_BYTES, content_type};
 
 /// Most bytes of a ClientHello; rustls' limit for a handshake message.
 const MAX_MESSAGE_BYTES: usize = 0xffff;
+/// Most records it may come in. One is usual, a few are legitimate; more cost time to put together again and again.
+const MAX_RECORDS: usize = 64;
 const CLIENT_HELLO: u8 = 1;
 const EXTENSION_SERVER_NAME: u16 = 0;
 const EXTENSION_ALPN: u16 = 16;
 const EXTENSION_SESSION_TICKET: u16 = 35;
+const EXTENSION_PRE_SHARED_KEY: u16 = 41;
 
 /// What the look found.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,6 +21,8 @@ pub(crate) enum Peek {
     Incomplete,
     /// No ClientHello: rustls is to refuse it.
     Other,
+    /// In more records than a peer of good will uses.
+    Excessive,
     /// It is complete.
     Hello(Offer),
 }
@@ -28,17 +33,25 @@ pub(crate) struct Offer {
     pub(crate) server_name: Option<String>,
     /// Protocols with a length byte before each.
     pub(crate) alpn: Vec<u8>,
-    /// The client knows session tickets (RFC 5077), be it with or without one in hand.
-    pub(crate) tickets: bool,
+    pub(crate) sessions: SessionOffer,
     /// The client knows nothing newer than TLS 1.1.
     pub(crate) outdated: bool,
+}
+
+/// How a client would have its session kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SessionOffer {
+    /// The client knows session tickets (RFC 5077), be it with or without one in hand.
+    pub(crate) tickets: bool,
+    /// The client offers to resume a TLS 1.3 session.
+    pub(crate) resumes: bool,
 }
 
 /// Looks at everything received so far.
 pub(crate) fn peek(received: &[u8]) -> Peek {
     let mut rest = received;
     let mut message = Vec::new();
-    loop {
+    for _ in 0..MAX_RECORDS {
         let Some((header, after)) = rest.split_first_chunk::<HEADER_BYTES>() else {
             // Enough to tell that it isn't TLS?
             let plausible = rest
@@ -67,6 +80,7 @@ pub(crate) fn peek(received: &[u8]) -> Peek {
             Message::Body(body) => return parse(body).map_or(Peek::Other, Peek::Hello),
         }
     }
+    Peek::Excessive
 }
 
 enum Message<'a> {
@@ -111,7 +125,8 @@ fn parse(body: &[u8]) -> Option<Offer> {
         match kind {
             EXTENSION_SERVER_NAME => offer.server_name = host_name(content),
             EXTENSION_ALPN => offer.alpn = protocols(content)?,
-            EXTENSION_SESSION_TICKET => offer.tickets = true,
+            EXTENSION_SESSION_TICKET => offer.sessions.tickets = true,
+            EXTENSION_PRE_SHARED_KEY => offer.sessions.resumes = true,
             _ => {}
         }
     }
@@ -165,5 +180,101 @@ impl<'a> Reader<'a> {
     fn vector16(&mut self) -> Option<&'a [u8]> {
         let length = self.u16()?;
         self.take(usize::from(length))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A ClientHello with these extensions, in records of at most `most` bytes.
+    fn hello(extensions: &[(u16, &[u8])], most: usize) -> Vec<u8> {
+        let mut list = Vec::new();
+        for (kind, content) in extensions {
+            list.extend(kind.to_be_bytes());
+            list.extend((content.len() as u16).to_be_bytes());
+            list.extend_from_slice(content);
+        }
+        let mut body = vec![3, 3];
+        body.extend([0; 32]);
+        body.extend([0, 0, 2, 0x13, 1, 1, 0]);
+        body.extend((list.len() as u16).to_be_bytes());
+        body.extend(list);
+        let mut message = vec![CLIENT_HELLO, 0];
+        message.extend((body.len() as u16).to_be_bytes());
+        message.extend(body);
+        let mut records = Vec::new();
+        for part in message.chunks(most) {
+            records.extend([22, 3, 1]);
+            records.extend((part.len() as u16).to_be_bytes());
+            records.extend(part);
+        }
+        records
+    }
+
+    fn offer(name: &str, alpn: &[u8]) -> Offer {
+        Offer {
+            server_name: Some(name.to_owned()),
+            alpn: alpn.to_vec(),
+            ..Offer::default()
+        }
+    }
+
+    const NAME: (u16, &[u8]) = (0, b"\0\x08\0\0\x05a.com");
+    const ALPN: (u16, &[u8]) = (16, b"\0\x05\x02h2\x01x");
+
+    #[test]
+    fn name_and_protocols_are_found_however_it_is_cut() {
+        for most in [3, 10, 50, 1_000] {
+            let bytes = hello(&[(43, b""), NAME, ALPN], most);
+            assert_eq!(peek(&bytes), Peek::Hello(offer("a.com", b"\x02h2\x01x")));
+            for end in 0..bytes.len() {
+                assert_eq!(
+                    peek(&bytes[..end]),
+                    Peek::Incomplete,
+                    "{end} of {}",
+                    bytes.len()
+                );
+            }
+        }
+        assert_eq!(peek(&hello(&[NAME, ALPN], 1)), Peek::Excessive);
+    }
+
+    #[test]
+    fn a_client_without_extensions_is_one() {
+        assert_eq!(peek(&hello(&[], 1_000)), Peek::Hello(Offer::default()));
+    }
+
+    #[test]
+    fn ways_to_resume_are_seen() {
+        let Peek::Hello(offer) = peek(&hello(&[(35, b""), (41, b"x")], 1_000)) else {
+            panic!()
+        };
+        assert_eq!(
+            offer.sessions,
+            SessionOffer {
+                tickets: true,
+                resumes: true
+            }
+        );
+    }
+
+    #[test]
+    fn nonsense_is_left_to_rustls() {
+        for bytes in [
+            &b"GET / HTTP/1.1"[..],
+            &[22, 3, 1, 0, 0],
+            &[22, 3, 1, 0, 4, 2, 0, 0, 0],
+            &[22, 3, 1, 0, 5, 1, 0, 0, 1, 0],
+            &hello(&[(16, b"\0\x03\x05h2")], 1_000),
+            &hello(&[(16, b"\0\x01\0")], 1_000),
+        ] {
+            assert_eq!(peek(bytes), Peek::Other, "{bytes:?}");
+        }
+        // A name that is none counts as none.
+        let Peek::Hello(found) = peek(&hello(&[(0, b"\0\x04\0\0\x01\0")], 1_000)) else {
+            panic!()
+        };
+        assert_eq!(found.server_name, None);
     }
 }

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use crate::alert::Alert;
-use crate::client_hello::{self, Offer, Peek};
+use crate::client_hello::{self, Offer, Peek, SessionOffer};
 use crate::handshake::{Handshake, Progress};
 use crate::key_log::KeyLogLines;
 use crate::traffic::Traffic;
@@ -91,7 +91,7 @@ struct Asked {
     names: Arc<ServerNames>,
     received: Vec<u8>,
     hello: ClientHello,
-    tickets: bool,
+    sessions: SessionOffer,
 }
 
 struct Handshaking {
@@ -187,19 +187,10 @@ impl Connection {
             names,
             received,
             hello,
-            tickets,
+            sessions,
         } = asked;
-        let ClientHello {
-            server_name,
-            alpn: offered,
-        } = hello;
-        let offer = Offer {
-            server_name,
-            alpn: offered,
-            tickets,
-            outdated: false,
-        };
-        let result = self.begin(&names, context, offer, alpn, received, output);
+        let name = hello.server_name;
+        let result = self.begin(&names, context, name, sessions, alpn, received, output);
         let result = result.and_then(|()| self.shake(plaintext, output));
         self.settle(result)
     }
@@ -280,6 +271,14 @@ impl Connection {
             .map_or_else(Vec::new, |lines| lines.take())
     }
 
+    #[cfg(test)]
+    pub(crate) fn traffic_mut(&mut self) -> Option<&mut Traffic> {
+        match &mut self.stage {
+            Stage::Open(traffic) => Some(traffic),
+            _ => None,
+        }
+    }
+
     fn look_at_hello(
         &mut self,
         plaintext: &mut impl Sink,
@@ -293,59 +292,76 @@ impl Connection {
         else {
             return Ok(Status::default());
         };
-        let offer = match client_hello::peek(received) {
+        let (complete, offer) = match client_hello::peek(received) {
             Peek::Incomplete => return Ok(Status::default()),
-            Peek::Other => None,
-            Peek::Hello(offer) => Some(offer),
+            Peek::Other => (false, Offer::default()),
+            Peek::Hello(offer) => (true, offer),
+            Peek::Excessive => {
+                output.extend_from_slice(&Alert::DecodeError.plain_record());
+                return Err(Alert::DecodeError.error());
+            }
         };
+        if offer.outdated {
+            // rustls would find something else wrong with such a message first.
+            output.extend_from_slice(&Alert::ProtocolVersion.plain_record());
+            return Err(error_map::unsupported_protocol());
+        }
         let (names, received) = (Arc::clone(names), std::mem::take(received));
-        if let (true, Some(offer)) = (*ask, offer.as_ref().filter(|offer| !offer.outdated)) {
-            let hello = ClientHello {
-                server_name: offer.server_name.clone(),
-                alpn: offer.alpn.clone(),
-            };
-            let tickets = offer.tickets;
+        let Offer {
+            server_name,
+            alpn,
+            sessions,
+            ..
+        } = offer;
+        if *ask && complete {
+            let hello = ClientHello { server_name, alpn };
             self.stage = Stage::Asked(Box::new(Asked {
                 names,
                 received,
                 hello,
-                tickets,
+                sessions,
             }));
             return Ok(Status {
                 client_hello: true,
                 ..Status::default()
             });
         }
-        let offer = offer.unwrap_or_default();
-        self.begin(&names, None, offer, AlpnChoice::Context, received, output)?;
+        self.begin(
+            &names,
+            None,
+            server_name,
+            sessions,
+            AlpnChoice::Context,
+            received,
+            output,
+        )?;
         self.shake(plaintext, output)
     }
 
     /// Starts rustls with the context for this client.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one caller knows all of it, the other kept it apart"
+    )]
     fn begin(
         &mut self,
         names: &ServerNames,
         context: Option<&Context>,
-        offer: Offer,
+        server_name: Option<String>,
+        sessions: SessionOffer,
         alpn: AlpnChoice<'_>,
         received: Vec<u8>,
         output: &mut Vec<u8>,
     ) -> Result<(), TlsError> {
-        if offer.outdated {
-            // rustls would find something else wrong with such a message first.
-            output.extend_from_slice(&Alert::ProtocolVersion.plain_record());
-            return Err(error_map::unsupported_protocol());
-        }
-        let context = context.unwrap_or_else(|| names.select(offer.server_name.as_deref()));
+        let context = context.unwrap_or_else(|| names.select(server_name.as_deref()));
         if !context.has_identity() {
             output.extend_from_slice(&Alert::HandshakeFailure.plain_record());
             return Err(error_map::no_identity());
         }
-        let (config, lines) = context.config(names.default_context(), offer.tickets, alpn);
+        let (config, lines) = context.config(names.default_context(), sessions, alpn);
         self.key_log = lines;
         let handshake = Handshake::new(config, received)?;
         let context = context.clone();
-        let server_name = offer.server_name;
         self.stage = Stage::Handshaking(Box::new(Handshaking {
             handshake,
             context,

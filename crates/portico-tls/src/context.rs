@@ -7,6 +7,7 @@ use rustls::server::{NoServerSessionStorage, ProducesTickets, ServerConfig, Stor
 use rustls::{NoKeyLog, SupportedCipherSuite, SupportedProtocolVersion, version};
 
 use crate::client_auth::{ClientAuth, Verifier};
+use crate::client_hello::SessionOffer;
 use crate::identity::Identities;
 use crate::key_log::KeyLogLines;
 use crate::session_cache::{MAX_SESSIONS, SessionCache};
@@ -44,6 +45,8 @@ struct Sessions {
 struct Configs {
     /// For clients that take tickets: nothing is kept here.
     tickets: Arc<ServerConfig>,
+    /// The same for those that come back with one: they get one new ticket, not two, as with OpenSSL.
+    resuming: Arc<ServerConfig>,
     /// For the others: sessions by id.
     ids: Arc<ServerConfig>,
 }
@@ -111,12 +114,11 @@ impl Context {
         self.inner.client_auth.as_ref()
     }
 
-    /// The configuration for one connection, with the sessions of the listener's default context. `tickets`: the
-    /// client takes tickets.
+    /// The configuration for one connection, with the sessions of the listener's default context.
     pub(crate) fn config(
         &self,
         default: &Self,
-        tickets: bool,
+        offer: SessionOffer,
         alpn: AlpnChoice<'_>,
     ) -> (Arc<ServerConfig>, Option<Arc<KeyLogLines>>) {
         let configs = if self.same(default) {
@@ -124,10 +126,10 @@ impl Context {
         } else {
             self.inner.adopt(&default.inner.sessions)
         };
-        let mut config = if tickets {
-            configs.tickets
-        } else {
-            configs.ids
+        let mut config = match offer {
+            SessionOffer { resumes: true, .. } => configs.resuming,
+            SessionOffer { tickets: true, .. } => configs.tickets,
+            SessionOffer { .. } => configs.ids,
         };
         match alpn {
             AlpnChoice::Context => {}
@@ -165,18 +167,19 @@ impl Configs {
     fn new(mut config: ServerConfig, sessions: &Sessions) -> Self {
         config.key_log = Arc::new(NoKeyLog {});
         config.session_storage = Arc::clone(&sessions.store);
-        let Some(tickets) = &sessions.tickets else {
-            let config = Arc::new(config);
-            return Self {
-                tickets: Arc::clone(&config),
-                ids: config,
-            };
-        };
-        config.ticketer = Arc::clone(tickets);
-        let ids = Arc::new(config.clone());
-        config.session_storage = Arc::new(NoServerSessionStorage {});
+        let ids;
+        if let Some(tickets) = &sessions.tickets {
+            config.ticketer = Arc::clone(tickets);
+            ids = Arc::new(config.clone());
+            config.session_storage = Arc::new(NoServerSessionStorage {});
+        } else {
+            ids = Arc::new(config.clone());
+        }
+        let tickets = Arc::new(config.clone());
+        config.send_tls13_tickets = 1;
         Self {
-            tickets: Arc::new(config),
+            tickets,
+            resuming: Arc::new(config),
             ids,
         }
     }

@@ -46,3 +46,10 @@ pub use options::{ContextOptions, Identity, Pfx};
 pub use server_names::ServerNames;
 pub use sink::Sink;
 pub use verify_error::VerifyError;
+
+// The tests inside use the same helpers as those outside.
+#[cfg(test)]
+extern crate self as portico_tls;
+#[cfg(test)]
+#[path = "../tests/common/mod.rs"]
+mod common;

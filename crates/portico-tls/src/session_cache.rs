@@ -106,3 +106,30 @@ impl fmt::Debug for SessionCache {
         out.write_str("SessionCache")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_session_goes_first() {
+        let cache = SessionCache::new(3, 300);
+        for key in 0..5u8 {
+            assert!(cache.put(vec![key], vec![key; 10]));
+        }
+        assert!(cache.get(&[0]).is_none() && cache.get(&[1]).is_none());
+        assert_eq!(cache.get(&[4]), Some(vec![4; 10]));
+        assert_eq!(cache.take(&[3]), Some(vec![3; 10]));
+        assert!(cache.take(&[3]).is_none());
+        assert!(cache.lock().by_id.len() <= 3 && cache.lock().order.len() <= 3);
+    }
+
+    #[test]
+    fn replacing_a_session_keeps_the_new_one() {
+        let cache = SessionCache::new(2, 300);
+        for value in 0..10u8 {
+            cache.put(vec![1], vec![value]);
+            assert_eq!(cache.get(&[1]), Some(vec![value]));
+        }
+    }
+}

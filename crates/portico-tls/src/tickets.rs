@@ -184,3 +184,68 @@ impl TicketKey {
         Some((u64::from_be_bytes(*time), session.to_vec()))
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ticket_opens_under_its_key_only() {
+        let ticketer = |keys: &[u8]| Ticketer::new(keys, 300).unwrap();
+        let (one, other) = (ticketer(&[1; 48]), ticketer(&[2; 48]));
+        let mut same_name = [1; 48];
+        same_name[47] = 9;
+        let ticket = one.encrypt(b"session").unwrap();
+        assert_ne!(ticket, one.encrypt(b"session").unwrap());
+        assert_eq!(ticketer(&[1; 48]).decrypt(&ticket).unwrap(), b"session");
+        assert!(other.decrypt(&ticket).is_none());
+        assert!(ticketer(&same_name).decrypt(&ticket).is_none());
+        for at in 0..ticket.len() {
+            let mut changed = ticket.clone();
+            changed[at] ^= 1;
+            assert!(one.decrypt(&changed).is_none());
+            assert!(one.decrypt(&ticket[..at]).is_none());
+        }
+    }
+
+    #[test]
+    fn an_old_ticket_does_not_open() {
+        let ticketer = Ticketer::new(&[1; 48], 300).unwrap();
+        let Keys::Given(key) = &ticketer.keys else {
+            unreachable!()
+        };
+        assert!(
+            ticketer
+                .decrypt(&key.seal(clock::now() - 299, b"s").unwrap())
+                .is_some()
+        );
+        assert!(
+            ticketer
+                .decrypt(&key.seal(clock::now() - 302, b"s").unwrap())
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn random_keys_last_for_one_more_turn() {
+        let mut rotation = Rotation {
+            current: TicketKey::random().unwrap(),
+            previous: None,
+            since: 1_000,
+        };
+        let ticket = rotation.current.seal(1_000, b"s").unwrap();
+        rotation.turn(1_299, 300);
+        assert!(rotation.current.open(&ticket).is_some());
+        rotation.turn(1_300, 300);
+        assert!(rotation.current.open(&ticket).is_none());
+        assert!(rotation.previous.as_ref().unwrap().open(&ticket).is_some());
+        rotation.turn(1_600, 300);
+        assert!(rotation.previous.as_ref().unwrap().open(&ticket).is_none());
+        rotation.turn(9_000, 300);
+        assert!(
+            rotation.previous.is_none(),
+            "after a long pause the last key is too old"
+        );
+    }
+}

@@ -339,3 +339,50 @@ fn fill_record(partial: &mut Vec<u8>, input: &[u8]) -> Result<usize, Alert> {
     partial.extend_from_slice(&input[taken..taken + more]);
     Ok(taken + more)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use std::sync::Arc;
+
+    use crate::common::{TLS12, TLS13, client_config, connect, names, options, server};
+
+    #[test]
+    fn our_own_key_renewal_is_followed_by_the_client() {
+        let names = names(&options(&server()));
+        let mut pair = connect(&Arc::new(client_config(TLS13, None)), &names).unwrap();
+        for round in 0..4u8 {
+            let mut output = Vec::new();
+            pair.server
+                .traffic_mut()
+                .unwrap()
+                .renew_sealing_key(&mut output)
+                .unwrap();
+            pair.hand_over(&output);
+            assert_eq!(pair.answer(&[round; 99]), [round; 99]);
+        }
+        assert_eq!(pair.client_error, None);
+    }
+
+    #[test]
+    fn tls12_keys_are_not_renewed() {
+        let names = names(&options(&server()));
+        let mut pair = connect(&Arc::new(client_config(TLS12, None)), &names).unwrap();
+        let traffic = pair.server.traffic_mut().unwrap();
+        assert!(traffic.renew_sealing_key(&mut Vec::new()).is_err());
+        assert!(traffic.renew_worn_key(&mut Vec::new()).is_ok());
+    }
+
+    #[test]
+    fn an_idle_connection_keeps_no_buffer() {
+        let names = names(&options(&server()));
+        for versions in [TLS12, TLS13] {
+            let mut pair = connect(&Arc::new(client_config(versions, None)), &names).unwrap();
+            pair.piece = 7;
+            pair.send(&[1; 30_000]);
+            pair.pump().unwrap();
+            assert_eq!(pair.plaintext.len(), 30_000);
+            assert_eq!(pair.server.traffic_mut().unwrap().partial.capacity(), 0);
+        }
+    }
+}

@@ -74,7 +74,7 @@ fn an_answer_of_16_kb_is_one_record() {
         let mut output = Vec::new();
         pair.server.write(&[1; 16_384], &mut output).unwrap();
         assert_eq!(output.len(), 16_384 + overhead);
-        pair.to_client(&output);
+        pair.hand_over(&output);
         assert_eq!(pair.received().len(), 16_384);
     }
 }
@@ -92,7 +92,7 @@ fn parts_are_joined_across_records() {
         .write_parts(&[&head, &[], &body], &mut output)
         .unwrap();
     assert_eq!(output.len(), 40_300 + 3 * 22);
-    pair.to_client(&output);
+    pair.hand_over(&output);
     assert_eq!(pair.received(), [&head[..], &body[..]].concat());
     let mut nothing = Vec::new();
     pair.server.write_parts(&[&[], &[]], &mut nothing).unwrap();
@@ -120,7 +120,7 @@ fn close_notify_is_told_once_in_each_direction() {
             pair.server.write(b"x", &mut output).unwrap_err().code(),
             "EPIPE"
         );
-        pair.to_client(&output);
+        pair.hand_over(&output);
         assert!(pair.client.process_new_packets().unwrap().peer_has_closed());
     }
 }
@@ -153,7 +153,7 @@ fn a_changed_byte_is_found() {
             .unwrap_err();
         assert_eq!(error.code(), "ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC");
         assert!(plaintext.is_empty());
-        pair.to_client(&output);
+        pair.hand_over(&output);
         let alert = rustls::AlertDescription::BadRecordMac;
         assert_eq!(pair.client_error, Some(rustls::Error::AlertReceived(alert)));
     }
@@ -248,10 +248,85 @@ fn no_change_of_the_clients_bytes_makes_a_connection_panic() {
                     return Ok(());
                 }
             }
-            pair.to_client(&output);
+            pair.hand_over(&output);
             if pair.client_error.is_some() {
                 return Ok(());
             }
+        }
+    });
+}
+
+/// One step of a caller or a peer.
+#[derive(Clone, Debug)]
+enum Step {
+    ClientSends(usize),
+    ClientCloses,
+    ClientRenewsKeys,
+    Exchange(usize),
+    ServerWrites(usize),
+    ServerCloses,
+    Provide(bool),
+    Refuse,
+    Garbage(Vec<u8>),
+}
+
+fn step() -> impl proptest::strategy::Strategy<Value = Step> {
+    use proptest::prelude::*;
+    prop_oneof![
+        4 => (0usize..40_000).prop_map(Step::ClientSends),
+        1 => Just(Step::ClientCloses),
+        1 => Just(Step::ClientRenewsKeys),
+        8 => (1usize..5_000).prop_map(Step::Exchange),
+        4 => (0usize..40_000).prop_map(Step::ServerWrites),
+        1 => Just(Step::ServerCloses),
+        4 => any::<bool>().prop_map(Step::Provide),
+        1 => Just(Step::Refuse),
+        1 => prop::collection::vec(any::<u8>(), 0..50).prop_map(Step::Garbage),
+    ]
+}
+
+#[test]
+fn no_order_of_operations_makes_a_connection_panic() {
+    use portico_tls::{AlpnChoice, Refusal};
+    use proptest::prelude::*;
+    let names = names(&options(&server()));
+    let other = common::context(&options(&server()));
+    let configs = BOTH.map(|versions| Arc::new(client_config(versions, None)));
+    proptest!(|(config in 0usize..2, ask: bool, steps in prop::collection::vec(step(), 0..40))| {
+        let mut pair =
+            Pair::with(&configs[config], "localhost", Connection::new(Arc::clone(&names), ask));
+        for step in steps {
+            let mut output = Vec::new();
+            match step {
+                Step::ClientSends(length) => {
+                    let _ = std::io::Write::write(&mut pair.client.writer(), &vec![1; length]);
+                }
+                Step::ClientCloses if !pair.client.is_handshaking() => pair.client.send_close_notify(),
+                Step::ClientCloses => {}
+                Step::ClientRenewsKeys => {
+                    let _ = pair.client.refresh_traffic_keys();
+                }
+                Step::Exchange(piece) => {
+                    pair.piece = piece;
+                    let _ = pair.pump();
+                }
+                Step::ServerWrites(length) => {
+                    let _ = pair.server.write(&vec![2; length], &mut output);
+                }
+                Step::ServerCloses => pair.server.close_notify(&mut output),
+                Step::Provide(own) => {
+                    let context = own.then_some(&other);
+                    let _ = pair.provide(context, AlpnChoice::Ignore);
+                }
+                Step::Refuse => {
+                    pair.server.refuse(Refusal::Internal, &mut output);
+                }
+                Step::Garbage(mut bytes) => {
+                    let _ = pair.server.handle_input(&mut bytes, &mut Vec::new(), &mut output);
+                }
+            }
+            pair.hand_over(&output);
+            let _ = (pair.server.facts(), pair.server.client_hello(), pair.server.is_handshaking());
         }
     });
 }

@@ -156,7 +156,7 @@ fn a_refusal_sends_its_alert() {
         pair.pump().unwrap();
         let mut output = Vec::new();
         assert_eq!(pair.server.refuse(why, &mut output).code(), code);
-        pair.to_client(&output);
+        pair.hand_over(&output);
         assert_eq!(pair.client_error, Some(rustls::Error::AlertReceived(alert)));
     }
 }

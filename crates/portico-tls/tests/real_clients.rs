@@ -153,9 +153,9 @@ fn authority(files: &Files) {
             "x509 -req -in {name}.csr -CA {by}.pem -CAkey {by}.key -set_serial 7 -days 30 -out {name}.pem"
         ));
     }
-    files.openssl(&format!(
-        "x509 -req -in good.csr -CA ca.pem -CAkey ca.key -set_serial 8 -days -1 -out expired.pem"
-    ));
+    let expired =
+        "x509 -req -in good.csr -CA ca.pem -CAkey ca.key -set_serial 8 -days -1 -out expired.pem";
+    files.openssl(expired);
     files.openssl("req -x509 -new -key good.key -subj /CN=own -days 30 -out own.pem");
 }
 

@@ -266,7 +266,7 @@ impl Pair {
                     }
                 }
             }
-            self.to_client(&output);
+            self.hand_over(&output);
             result?;
         }
     }
@@ -280,7 +280,7 @@ impl Pair {
         let result = self
             .server
             .provide(context, alpn, &mut self.plaintext, &mut output);
-        self.to_client(&output);
+        self.hand_over(&output);
         self.note(result?);
         self.pump()
     }
@@ -291,8 +291,9 @@ impl Pair {
         self.status.peer_closed |= status.peer_closed;
     }
 
-    pub fn to_client(&mut self, mut bytes: &[u8]) {
-        while !bytes.is_empty() {
+    pub fn hand_over(&mut self, mut bytes: &[u8]) {
+        // A client that has failed takes nothing more: rustls asserts that.
+        while !bytes.is_empty() && self.client_error.is_none() {
             self.client.read_tls(&mut bytes).unwrap();
             if let Err(error) = self.client.process_new_packets() {
                 self.client_error.get_or_insert(error);
@@ -309,7 +310,7 @@ impl Pair {
     pub fn answer(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut output = Vec::new();
         self.server.write(bytes, &mut output).unwrap();
-        self.to_client(&output);
+        self.hand_over(&output);
         self.received()
     }
 
