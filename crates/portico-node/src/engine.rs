@@ -6,7 +6,7 @@ use std::rc::Rc;
 use napi::bindgen_prelude::{JsValue, Uint8Array, Uint8ArraySlice};
 use napi::{Env, Result};
 use napi_derive::napi;
-use portico_engine::{ListenerId, Shard};
+use portico_engine::{ListenerId, Shard, ThreadedEngine};
 
 use crate::errors::{failure, throw_system_error};
 use crate::instance::{Drive, Instance, on};
@@ -22,8 +22,12 @@ pub struct Engine {
 #[napi]
 pub fn create_engine(env: Env, options: EngineOptions) -> Result<Engine> {
     let EngineOptions { threads, state, commands, on_events, on_slab_needed } = options;
-    let _ = threads;
-    let drive = Drive::Inline(Box::new(Shard::new().map_err(|error| failure(format!("creating the engine: {error}")))?));
+    let drive = match usize::try_from(threads).unwrap_or(0) {
+        0 => Drive::Inline(Box::new(Shard::new().map_err(|error| failure(format!("creating the engine: {error}")))?)),
+        threads => Drive::Threads(Box::new(
+            ThreadedEngine::new(threads).map_err(|error| failure(format!("starting {threads} threads: {error}")))?,
+        )),
+    };
     let on_events = on_events.borrow_back(&env)?.raw();
     let on_slab_needed = on_slab_needed.borrow_back(&env)?.raw();
     let instance = Instance::start(env, drive, state, commands, on_events, on_slab_needed)?;

@@ -13,7 +13,7 @@ use std::rc::Rc;
 use napi::bindgen_prelude::{Int32Array, Uint8Array};
 use napi::{Env, Result, sys};
 use portico_channel::EventWriter;
-use portico_engine::{Shard, TurnOutcome};
+use portico_engine::{Shard, ThreadedEngine, TurnOutcome};
 
 use crate::errors::{failure, raw};
 use crate::uv::{Handles, Loop, LoopEvents};
@@ -30,6 +30,8 @@ const STATE_END: usize = 2;
 pub(crate) enum Drive {
     /// This environment's event loop.
     Inline(Box<Shard>),
+    /// Threads of its own; events come through rings.
+    Threads(Box<ThreadedEngine>),
 }
 
 /// Calls the same method on either drive.
@@ -37,6 +39,7 @@ macro_rules! on {
     ($drive:ident . $method:ident ( $($argument:expr),* )) => {
         match $drive {
             $crate::instance::Drive::Inline(shard) => shard.$method($($argument),*),
+            $crate::instance::Drive::Threads(engine) => engine.$method($($argument),*),
         }
     };
 }
@@ -50,19 +53,19 @@ impl Drive {
     fn turn(&mut self, events: &mut EventWriter<'_>) -> TurnOutcome {
         match self {
             Self::Inline(shard) => shard.turn(None, events),
+            Self::Threads(engine) => engine.take(events),
         }
     }
 
     fn apply(&mut self, commands: &[u8], external: Option<&[u8]>) -> std::result::Result<(), String> {
         match self {
             Self::Inline(shard) => shard.apply(commands, external).map_err(|error| format!("{error:?}")),
+            Self::Threads(engine) => engine.submit(commands, external).map_err(|error| format!("{error:?}")),
         }
     }
 
     fn has_pending_events(&self) -> bool {
-        match self {
-            Self::Inline(shard) => shard.has_pending_events(),
-        }
+        on!(self.has_pending_events())
     }
 
     fn referenced_connections(&self) -> usize {
@@ -226,8 +229,9 @@ impl Instance {
     }
 
     fn update_reference(&self) {
+        // Events that wait, such as a connection's end, hold the loop until JavaScript has heard of them.
         let wanted = !self.referenced_listeners.borrow().is_empty()
-            || self.drive.borrow().as_ref().is_some_and(|drive| drive.referenced_connections() > 0);
+            || self.drive.borrow().as_ref().is_some_and(|drive| drive.referenced_connections() > 0 || drive.has_pending_events());
         if wanted != self.referenced.get()
             && let Some(handles) = self.handles.borrow().as_ref()
         {
