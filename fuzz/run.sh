@@ -6,7 +6,7 @@ seconds=${1:?usage: fuzz/run.sh SECONDS [TARGET...]}
 shift
 cd "$(dirname "$0")"
 node seed.mjs
-for target in ${*:-h1_request_head h1_chunked}; do
+for target in ${*:-h1_request_head h1_chunked connection_sequence}; do
   cargo +nightly fuzz run "$target" -- \
     -max_total_time="$seconds" -max_len=4096 -dict=http1.dict -print_final_stats=1
 done

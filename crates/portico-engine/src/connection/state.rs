@@ -149,3 +149,17 @@ impl Connection {
         (self.bytes_read, self.bytes_written)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_idle_connection_is_a_few_hundred_bytes() {
+        assert!(
+            size_of::<Connection>() <= 448,
+            "{} bytes",
+            size_of::<Connection>()
+        );
+    }
+}
