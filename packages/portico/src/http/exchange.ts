@@ -86,6 +86,8 @@ export class Exchange {
   writtenBytes = 0;
   flushScheduled = false;
   corked = 0;
+  /** Something of what is pending was written while corked. */
+  wasCorked = false;
   /** Bytes handed over and not known to have reached the kernel. */
   unsentBytes = 0;
   needDrain = false;

@@ -9,7 +9,7 @@
 import { REQUEST_FLAG_UPGRADE } from '../generated/layout';
 import { kExchange, type Exchange } from './exchange';
 import { readDistinct, readField, readHeaders, readRaw, type FieldTable, type Headers } from './headers';
-import { hasSignal, limitsRawHeaders, ReadableState, stockRequest, StockIncomingMessage } from './stock';
+import { addDefaults, hasSignal, limitsRawHeaders, ReadableState, stockRequest, StockIncomingMessage } from './stock';
 
 /** A request, with what we use of Node's internals. */
 export interface Request {
@@ -261,6 +261,8 @@ const defaults = {
 for (const [name, value] of Object.entries(defaults)) {
   Object.defineProperty(prototype, name, { value, writable: true, configurable: true, enumerable: true });
 }
+
+addDefaults(prototype, new (StockIncomingMessage as new () => object)());
 
 /** Reads on: the engine may have been told to pause. */
 function read(this: Request, size: number): void {

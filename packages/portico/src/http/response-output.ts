@@ -17,7 +17,7 @@ import { emitClose, finish, finishIsObserved, leave } from './lifecycle';
 import { SET_BEFORE, storeHead, type HeaderArgument } from './response-head';
 import { hasRoom } from './response-state';
 import type { Response } from './server-response';
-import { finishesEarly, joinsChunks, kErrored, stockResponse } from './stock';
+import { finishesEarly, joinsChunks, joinsCorkedChunks, kErrored, stockResponse } from './stock';
 
 const { RESPONSE_FLAG_END, RESPONSE_FLAG_ACK, RESPONSE_FLAG_CLOSE } = layout;
 /** Chunks up to this total are joined before they are handed over. */
@@ -257,7 +257,8 @@ function addPending(exchange: Exchange, chunk: Chunk, length: number, encoding: 
 /** Hands over what was written; the last record carries `flags`. Returns the callbacks of what was handed over. */
 function sendPending(exchange: Exchange, flags: number, trailer: string): Callback[] | null {
   const { connection: { token, lane: { writer } }, sequence } = exchange;
-  const joins = joinsChunks || !exchange.response.chunkedEncoding;
+  const joins = joinsChunks || !exchange.response.chunkedEncoding || joinsCorkedChunks && exchange.wasCorked;
+  exchange.wasCorked = false;
   const chunks = joinSmall(exchange.pending ?? [], joins ? exchange.pendingBytes : Infinity);
   const callbacks = exchange.pending?.flatMap(({ callback }) => callback ?? []) ?? [];
   exchange.pending = null;
@@ -373,7 +374,10 @@ function callAll(callbacks: Callback[]): void {
 function cork(this: Response): void {
   const exchange = this[kExchange];
   if (exchange === undefined) stock.cork.call(this);
-  else exchange.corked++;
+  else {
+    exchange.corked++;
+    exchange.wasCorked = true;
+  }
 }
 
 function uncork(this: Response): void {

@@ -59,10 +59,43 @@ export const distinctPrototype = Object.getPrototypeOf(
 /** Whether `maxHeadersCount` cuts `rawHeaders` too (Node 24), not only `headers`. */
 export const limitsRawHeaders = Number(process.versions.node.split('.')[0]) >= 24;
 
+/**
+ * Gives a prototype the fields that Node's constructor sets to null, numbers or booleans, as far as it has no others
+ * under their names: what Node's methods find on objects for which no constructor has run.
+ */
+export function addDefaults(prototype: object, sample: object): void {
+  for (const key of Reflect.ownKeys(sample)) {
+    const value = (sample as Record<string | symbol, unknown>)[key];
+    if (Object.hasOwn(prototype, key) || typeof value === 'object' && value !== null || typeof value === 'function') continue;
+    Object.defineProperty(prototype, key, { value, writable: true, configurable: true, enumerable: true });
+  }
+}
+
 /** Whether `writableFinished` is true as soon as everything has been written (older Node), not when 'finish' comes. */
 export const finishesEarly = !hasSymbol('kWritableFinished');
-/** Whether what is written in one tick becomes one chunk (newer Node), not one for each `write`. */
-export const joinsChunks = hasSymbol('kChunkedBuffer');
+/** Whether what is written between `cork` and `uncork` becomes one chunk (Node 24), not one for each `write`. */
+export const joinsCorkedChunks = hasSymbol('kChunkedBuffer');
+/** Whether what is written in one tick does (Node 26). */
+export const joinsChunks = probeJoining();
+/** Whether a head with more fields than `maxHeadersCount` is refused (431; newest versions), not cut. */
+export const refusesManyHeaders = isAtLeast(24, 20) && !isAtLeast(25, 0) || isAtLeast(26, 0);
+
+function isAtLeast(major: number, minor: number): boolean {
+  const [ownMajor, ownMinor] = process.versions.node.split('.').map(Number);
+  return ownMajor > major || ownMajor === major && ownMinor >= minor;
+}
+
+/** Writes to a message with a socket that goes nowhere: does the message cork itself? */
+function probeJoining(): boolean {
+  const message = new (StockOutgoingMessage as new () => Internals)();
+  const ignore = (): boolean => true;
+  message.socket = { cork: ignore, uncork: ignore, write: ignore, writable: true, writableCorked: 0, writableLength: 0,
+    writableHighWaterMark: 1024, _httpMessage: message };
+  message._header = message._implicitHeader = ignore;
+  message._headerSent = message.chunkedEncoding = true;
+  message.write('x');
+  return message.writableCorked > 0;
+}
 /** Whether the channel `http.server.response.created` exists. */
 export const tellsResponseCreated = probeResponseCreated();
 

@@ -8,6 +8,7 @@
 import type { Server } from 'node:http';
 import { tlsProvider, type TlsListenerOptions, type TlsProvider } from '../https/provider';
 import * as layout from '../generated/layout';
+import { refusesManyHeaders } from '../http/stock';
 import type { ListenerOptions } from '../native/binding';
 import { currentLane, type Lane } from './lane';
 
@@ -180,8 +181,8 @@ export class AttachedServer {
       timeout: duration(settings.timeout),
       connectionsCheckingInterval: duration(server.connectionsCheckingInterval ?? 30_000),
       maxRequestsPerSocket: count(settings.maxRequestsPerSocket),
-      // Node cuts the list where the limit is and serves the request; so does `maxFields` below.
-      maxHeadersCount: 0,
+      // Older versions of Node cut the list where the limit is and serve the request; so does `maxFields` below.
+      maxHeadersCount: refusesManyHeaders && Number.isFinite(this.maxFields) ? this.maxFields : 0,
       maxHeaderSize: server.maxHeaderSize || defaultMaxHeaderSize(),
       maxConnections: typeof settings.maxConnections === 'number' ? count(settings.maxConnections) : -1,
       noDelay: server.noDelay ?? true,
