@@ -60,6 +60,17 @@ impl ClientAuth {
             lists: lists.collect::<Result<_, _>>()?,
             algorithms: algorithms.all,
         };
+        let allowed = &options.signature_schemes;
+        let usable = |scheme: SignatureScheme| allowed.contains(&u16::from(scheme));
+        let mut supported = algorithms.supported_schemes().into_iter();
+        if options.request_cert && !allowed.is_empty() && !supported.any(usable) {
+            let text = "`sigalgs` names no scheme that client certificates can be verified with";
+            return Err(ContextError::new(
+                "ERR_SSL_NO_SUITABLE_SIGNATURE_ALGORITHM",
+                "sigalgs",
+                text,
+            ));
+        }
         let auth = Self {
             trust,
             rejects: options.reject_unauthorized,

@@ -34,7 +34,7 @@ fn a_bad_option_is_named() {
             passphrase: String::new(),
         }]
     };
-    let rows: [(ContextOptions, &str, &str); 13] = [
+    let rows: [(ContextOptions, &str, &str); 14] = [
         (
             ContextOptions {
                 identities: vec![mixed],
@@ -106,6 +106,15 @@ fn a_bad_option_is_named() {
             },
             "ecdhCurve",
             "ERR_CRYPTO_OPERATION_FAILED",
+        ),
+        (
+            ContextOptions {
+                request_cert: true,
+                signature_schemes: vec![0x0203],
+                ..base()
+            },
+            "sigalgs",
+            "ERR_SSL_NO_SUITABLE_SIGNATURE_ALGORITHM",
         ),
         (
             ContextOptions {

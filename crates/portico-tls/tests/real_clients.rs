@@ -276,6 +276,10 @@ fn keys_in_all_of_openssls_forms_are_read() {
             "ec -in key -outform DER",
         ),
         (
+            "ecparam -name secp521r1 -genkey -noout -out key",
+            "ec -in key -outform DER",
+        ),
+        (
             "genpkey -algorithm ed25519 -out key",
             "pkey -in key -outform DER",
         ),
