@@ -6,21 +6,31 @@
  */
 
 import type { SecureContext } from 'node:tls';
-import type { Engine, TlsContextOptions } from '../native/binding';
+import type { Engine } from '../native/binding';
 import { contextOptions, serverSettings, type ServerFacts, type ServerSettings } from '../tls/context-options';
 import { TlsOptionError } from '../tls/errors';
 import { recordedOptions, type RecordedOptions } from '../tls/secure-context';
+
+/** A context of the engine, and what sockets tell of it. */
+export interface EngineContext {
+  readonly number: number;
+  /** The first identity's certificates, leaf first, DER. Which of several was used is not told. */
+  readonly chain: readonly Uint8Array[];
+  /** DER. */
+  readonly ca: readonly Uint8Array[];
+}
+
+/** Lets contexts go whose SecureContext, or whose server, has been collected. */
+const collector = new FinalizationRegistry<{ engine: Engine; context: number }>(({ engine, context }) =>
+  engine.releaseTlsContext(context));
 
 /** The contexts of one server in one engine. */
 export class ServerContexts {
   readonly #engine: Engine;
   readonly #settings: ServerSettings;
-  readonly #own: number;
-  readonly #ownOptions: TlsContextOptions;
+  readonly #own: EngineContext;
   /** By SecureContext, for those of `addContext` and `SNICallback`. */
-  readonly #others = new WeakMap<object, { number: number; options: TlsContextOptions }>();
-  /** Lets a context go when its SecureContext has been collected. */
-  readonly #collector: FinalizationRegistry<number>;
+  readonly #others = new WeakMap<object, EngineContext>();
 
   /**
    * @param options what the server's own SecureContext was made of
@@ -29,19 +39,24 @@ export class ServerContexts {
   constructor(engine: Engine, options: RecordedOptions, facts: ServerFacts) {
     this.#engine = engine;
     this.#settings = serverSettings(options, facts);
-    this.#ownOptions = contextOptions(options, this.#settings);
-    this.#own = engine.createTlsContext(this.#ownOptions);
-    this.#collector = new FinalizationRegistry((context) => engine.releaseTlsContext(context));
+    this.#own = this.#make(options);
+    collector.register(this, { engine, context: this.#own.number }, this);
+  }
+
+  #make(options: RecordedOptions): EngineContext {
+    const made = contextOptions(options, this.#settings);
+    // The keys are the engine's from now on: they are not kept here.
+    return { number: this.#engine.createTlsContext(made), chain: made.identities.at(0)?.chain ?? [], ca: made.ca };
   }
 
   /** Number of the server's own context. */
   get own(): number {
-    return this.#own;
+    return this.#own.number;
   }
 
-  /** What the context for a SecureContext was made of; the server's own for undefined or one not used yet. */
-  optionsOf(context: object | undefined): TlsContextOptions {
-    return (context === undefined ? undefined : this.#others.get(context)?.options) ?? this.#ownOptions;
+  /** The context for a SecureContext; the server's own for undefined or one not used yet. */
+  find(context: object | undefined): EngineContext {
+    return (context === undefined ? undefined : this.#others.get(context)) ?? this.#own;
   }
 
   /**
@@ -53,16 +68,16 @@ export class ServerContexts {
   of(context: SecureContext | object, option: string): number {
     const known = this.#others.get(context);
     if (known !== undefined) return known.number;
-    const options = contextOptions(recorded(context, option), this.#settings);
-    const number = this.#engine.createTlsContext(options);
-    this.#others.set(context, { number, options });
-    this.#collector.register(context, number);
-    return number;
+    const made = this.#make(recorded(context, option));
+    this.#others.set(context, made);
+    collector.register(context, { engine: this.#engine, context: made.number });
+    return made.number;
   }
 
   /** Lets the server's own context go; the others follow their SecureContexts. */
   release(): void {
-    this.#engine.releaseTlsContext(this.#own);
+    collector.unregister(this);
+    this.#engine.releaseTlsContext(this.#own.number);
   }
 }
 

@@ -15,6 +15,7 @@ import { TlsOptionError } from '../tls/errors';
 import { refuseUnsupported } from '../tls/options';
 import type { RecordedOptions } from '../tls/secure-context';
 import { installSecureContextRecorder } from '../tls/secure-context';
+import { reasonForNodeTls } from './flags';
 import { tlsProvider } from './provider';
 import { isPorticoSocket } from './tls-socket';
 import { TlsServer, type HandshakeOptions, type TlsServerObject } from './tls-server';
@@ -41,8 +42,9 @@ export function Server(this: PorticoServer | undefined, options?: unknown, reque
   }
   Reflect.apply(NodeServer as unknown as Listener, this, [options, requestListener]);
   const given = (typeof options === 'object' && options !== null ? options : {}) as HandshakeOptions & RecordedOptions;
+  keepNodeTlsIfNeeded(this);
   initializeServer(this, given as ServerOptions);
-  // A server that needs Node's lenient parser runs on Node's own stack, TLS included.
+  // A server that needs Node's TLS or its lenient parser runs on Node's own stack, both included.
   if (attachmentOf(this).stock) return this;
   refuseUnsupported(given);
   this[tlsProvider] = new TlsServer(this, given);
@@ -60,6 +62,19 @@ defineServerMembers(Server.prototype as object);
 /** `https.createServer`. */
 export function createServer(options?: unknown, requestListener?: unknown): unknown {
   return new (Server as unknown as { new (...args: unknown[]): PorticoServer })(options, requestListener);
+}
+
+let warned = false;
+
+function keepNodeTlsIfNeeded(server: PorticoServer): void {
+  const reason = reasonForNodeTls();
+  if (reason === undefined) return;
+  attachmentOf(server).stock = true;
+  if (warned) return;
+  warned = true;
+  process.emitWarning(`https servers are served by node:https itself: ${reason}.`, {
+    type: 'PorticoWarning', code: 'PORTICO_STOCK_SERVER',
+  });
 }
 
 /**

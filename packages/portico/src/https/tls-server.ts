@@ -5,11 +5,12 @@
 import type { Server } from 'node:https';
 import type { Socket } from 'node:net';
 import { currentLane } from '../lane/lane';
-import type { Engine, TlsContextOptions } from '../native/binding';
+import type { Engine } from '../native/binding';
 import type { ServerFacts } from '../tls/context-options';
 import type { RecordedOptions } from '../tls/secure-context';
+import { appendKeyLog, keyLogFile } from './flags';
 import type { TlsConnection, TlsListenerOptions, TlsProvider } from './provider';
-import { ServerContexts, recorded } from './server-contexts';
+import { ServerContexts, recorded, type EngineContext } from './server-contexts';
 import { findContext, type NamedContext } from './sni';
 import { TlsHandshakes } from './handshakes';
 import { createTlsSocket, refreshSocket } from './tls-socket';
@@ -55,7 +56,8 @@ export class TlsServer implements TlsProvider {
   /** What `SNICallback` answered, by connection. */
   readonly #chosen = new WeakMap<TlsConnection, object>();
   #attachment: Attachment | undefined;
-  #keyLog = false;
+  readonly #keyLogFile = keyLogFile();
+  #keyLog = this.#keyLogFile !== undefined;
   /** Set once somebody gave or read ticket keys: from then on they are fixed. */
   #ticketKeys: Uint8Array;
 
@@ -170,12 +172,8 @@ export class TlsServer implements TlsProvider {
   }
 
   createSocket(connection: TlsConnection): Socket {
-    const options = (): TlsContextOptions => this.#contexts.optionsOf(this.#contextOf(connection));
-    return createTlsSocket(connection, {
-      // Which of several identities was used is not told: it is the first that the client could take.
-      ownChain: () => options().identities.at(0)?.chain ?? [],
-      authorities: () => options().ca,
-    });
+    const context = (): EngineContext => this.#contexts.find(this.#contextOf(connection));
+    return createTlsSocket(connection, { ownChain: () => context().chain, authorities: () => context().ca });
   }
 
   /** The SecureContext that the connection's name chose; undefined: the server's own. */
@@ -214,7 +212,9 @@ export class TlsServer implements TlsProvider {
 
   keyLog(connection: TlsConnection, line: Buffer): void {
     // Early data is never accepted; the key for it is of no use, and OpenSSL does not log it.
-    if (line.toString('latin1', 0, EARLY_KEY.length) !== EARLY_KEY) this.#server.emit('keylog', line, connection.socket);
+    if (line.toString('latin1', 0, EARLY_KEY.length) === EARLY_KEY) return;
+    if (this.#keyLogFile !== undefined) appendKeyLog(this.#keyLogFile, line);
+    if (this.#server.listenerCount('keylog') > 0) this.#server.emit('keylog', line, connection.socket);
   }
 
   tlsError(connection: TlsConnection, text: string): void {

@@ -2,6 +2,7 @@
  * Whom client certificates are checked against: the options `ca` and `crl`.
  */
 
+import { readFileSync } from 'node:fs';
 import * as tls from 'node:tls';
 import { list } from './identities';
 import { pemCertificates, pemRevocationLists, type PemInput } from './pem';
@@ -26,5 +27,15 @@ export function revocationLists(options: TrustOptions): Buffer[] {
 function defaultAuthorities(): readonly string[] {
   // Node 22 and later know of the system's store and of NODE_EXTRA_CA_CERTS.
   const get = (tls as { getCACertificates?: () => readonly string[] }).getCACertificates;
-  return get === undefined ? tls.rootCertificates : get();
+  return get === undefined ? [...tls.rootCertificates, ...extraAuthorities()] : get();
+}
+
+function extraAuthorities(): string[] {
+  const file = process.env['NODE_EXTRA_CA_CERTS'];
+  try {
+    return file ? [readFileSync(file, 'latin1')] : [];
+  } catch {
+    // Node has warned of it at its start.
+    return [];
+  }
 }
