@@ -61,41 +61,54 @@ pub enum BodyFraming {
 /// `Connection`, `Keep-Alive`, `Content-Length` or `Transfer-Encoding`. The version is always HTTP/1.1 (RFC 9112,
 /// section 2.3), as in Node.
 pub fn write_response_head(out: &mut Vec<u8>, head: &ResponseHead<'_>) {
-    // One check of the room; what follows only copies.
+    // One growth at most; what follows copies, constant lengths together where they meet.
     out.reserve(MAX_ADDED_BYTES + head.reason.len() + head.fields.len());
-    out.extend_from_slice(b"HTTP/1.1 ");
-    out.extend_from_slice(&three_digits(head.status));
-    out.push(b' ');
+    let [a, b, c] = three_digits(head.status);
+    out.extend_from_slice(&[
+        b'H', b'T', b'T', b'P', b'/', b'1', b'.', b'1', b' ', a, b, c, b' ',
+    ]);
     out.extend_from_slice(head.reason);
     out.extend_from_slice(b"\r\n");
     out.extend_from_slice(head.fields);
     if let Some(date) = head.date {
-        out.extend_from_slice(b"Date: ");
-        out.extend_from_slice(date);
-        out.extend_from_slice(b"\r\n");
+        let mut line = *b"Date: Thu, 01 Jan 1970 00:00:00 GMT\r\n";
+        line[6..6 + HTTP_DATE_LENGTH].copy_from_slice(date);
+        out.extend_from_slice(&line);
     }
-    match head.connection {
-        ConnectionField::None => {}
-        ConnectionField::Close => out.extend_from_slice(b"Connection: close\r\n"),
-        ConnectionField::KeepAlive => out.extend_from_slice(b"Connection: keep-alive\r\n"),
-    }
-    if let Some(keep_alive) = head.keep_alive {
-        out.extend_from_slice(b"Keep-Alive: timeout=");
-        write_decimal(out, keep_alive.timeout_seconds.into());
-        if let Some(max) = keep_alive.max {
-            out.extend_from_slice(b", max=");
-            write_decimal(out, max.into());
+    match (head.connection, head.keep_alive) {
+        (ConnectionField::KeepAlive, Some(keep_alive)) => {
+            out.extend_from_slice(b"Connection: keep-alive\r\nKeep-Alive: timeout=");
+            write_keep_alive(out, keep_alive);
         }
-        out.extend_from_slice(b"\r\n");
+        (connection, keep_alive) => {
+            out.extend_from_slice(match connection {
+                ConnectionField::None => b"",
+                ConnectionField::Close => b"Connection: close\r\n",
+                ConnectionField::KeepAlive => b"Connection: keep-alive\r\n",
+            });
+            if let Some(keep_alive) = keep_alive {
+                out.extend_from_slice(b"Keep-Alive: timeout=");
+                write_keep_alive(out, keep_alive);
+            }
+        }
     }
     match head.framing {
-        BodyFraming::None => {}
+        BodyFraming::None => out.extend_from_slice(b"\r\n"),
         BodyFraming::ContentLength(length) => {
             out.extend_from_slice(b"Content-Length: ");
-            write_decimal(out, length);
-            out.extend_from_slice(b"\r\n");
+            write_number::<10>(out, length);
+            out.extend_from_slice(b"\r\n\r\n");
         }
-        BodyFraming::Chunked => out.extend_from_slice(b"Transfer-Encoding: chunked\r\n"),
+        BodyFraming::Chunked => out.extend_from_slice(b"Transfer-Encoding: chunked\r\n\r\n"),
+    }
+}
+
+/// The values of a `Keep-Alive` field, and its line end.
+fn write_keep_alive(out: &mut Vec<u8>, keep_alive: KeepAlive) {
+    write_number::<10>(out, keep_alive.timeout_seconds.into());
+    if let Some(max) = keep_alive.max {
+        out.extend_from_slice(b", max=");
+        write_number::<10>(out, max.into());
     }
     out.extend_from_slice(b"\r\n");
 }
@@ -103,9 +116,7 @@ pub fn write_response_head(out: &mut Vec<u8>, head: &ResponseHead<'_>) {
 /// Appends a chunk's header: its size in hexadecimal digits and CRLF. The data and [`CHUNK_END`] follow. A size of 0
 /// would end the body: don't.
 pub fn write_chunk_size(out: &mut Vec<u8>, size: u64) {
-    let mut digits = [0; MAX_DIGITS];
-    let start = fill_digits(&mut digits, size, 16);
-    out.extend_from_slice(digits.get(start..).unwrap_or_default());
+    write_number::<16>(out, size);
     out.extend_from_slice(b"\r\n");
 }
 
@@ -122,26 +133,30 @@ pub const MAX_ADDED_BYTES: usize = 256;
 /// Digits of the longest number.
 const MAX_DIGITS: usize = 20;
 
-fn write_decimal(out: &mut Vec<u8>, number: u64) {
-    let mut digits = [0; MAX_DIGITS];
-    let start = fill_digits(&mut digits, number, 10);
-    out.extend_from_slice(digits.get(start..).unwrap_or_default());
-}
-
-/// Writes a number to the end of the array. Returns the index of its first digit.
+/// Appends a number in the digits of a base of at most 16.
 #[inline]
-fn fill_digits(digits: &mut [u8; MAX_DIGITS], number: u64, base: u64) -> usize {
+fn write_number<const BASE: u64>(out: &mut Vec<u8>, number: u64) {
+    if number < BASE {
+        out.push(digit::<BASE>(number));
+        return;
+    }
+    let mut digits = [0; MAX_DIGITS];
     let mut rest = number;
     let mut start = MAX_DIGITS;
-    for (index, digit) in digits.iter_mut().enumerate().rev() {
-        *digit = b"0123456789abcdef"[(rest % base % 16) as usize];
-        start = index;
-        rest /= base;
+    for slot in digits.iter_mut().rev() {
+        *slot = digit::<BASE>(rest);
+        start -= 1;
+        rest /= BASE;
         if rest == 0 {
             break;
         }
     }
-    start
+    out.extend_from_slice(digits.get(start..).unwrap_or_default());
+}
+
+/// The last digit of a number.
+const fn digit<const BASE: u64>(number: u64) -> u8 {
+    b"0123456789abcdef"[(number % BASE % 16) as usize]
 }
 
 fn three_digits(status: u16) -> [u8; 3] {
