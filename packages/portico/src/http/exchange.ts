@@ -76,6 +76,8 @@ export class Exchange {
   ended = false;
   /** The last record went with a request for acknowledgement. */
   acknowledged = false;
+  /** It gave up its turn before 'finish', since nobody would notice. */
+  leftEarly = false;
   /** 'finish' has been, or would have been. */
   finished = false;
   /** Turn of the lane in which the last record was written. */

@@ -9,7 +9,7 @@
 import { REQUEST_FLAG_UPGRADE } from '../generated/layout';
 import { kExchange, type Exchange } from './exchange';
 import { readDistinct, readField, readHeaders, readRaw, type FieldTable, type Headers } from './headers';
-import { addDefaults, hasSignal, limitsRawHeaders, ReadableState, stockRequest, StockIncomingMessage } from './stock';
+import { addDefaults, destroysAtOnce, hasSignal, limitsRawHeaders, ReadableState, stockRequest, StockIncomingMessage } from './stock';
 
 /** A request, with what we use of Node's internals. */
 export interface Request {
@@ -284,7 +284,7 @@ function read(this: Request, size: number): void {
 function destroyRequest(this: Request, error: Error | null, callback: (error?: Error | null) => void): void {
   const exchange = this[kExchange];
   if (exchange !== undefined && this.readableEnded && this.complete && !this.aborted) {
-    if (hasSignal && error == null) callback();
+    if (destroysAtOnce && error == null) callback();
     else process.nextTick(finishDestroy, this, error, callback);
     return;
   }

@@ -91,7 +91,7 @@ function addArray(response: Response, head: Head, headers: unknown[]): void {
 
 function addField(response: Response, head: Head, name: string, value: unknown, validate: boolean): void {
   if (validate) validateHeaderName(name);
-  if (response._contentLength && name.length === 19 && name.toLowerCase() === 'content-disposition') value = asLatin1(value);
+  if ((response._contentLength || head.contentLength) && name.length === 19 && name.toLowerCase() === 'content-disposition') value = asLatin1(value);
   if (!Array.isArray(value)) {
     addLine(head, name, value, validate);
     return;

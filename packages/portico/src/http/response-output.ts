@@ -34,7 +34,7 @@ const stock = stockResponse as Stock;
 export function defineOutput(prototype: object): void {
   const methods: Record<string, unknown> = {
     writeHead, write, end, flushHeaders, cork, uncork, destroy, _send: send, _writeRaw: writeRaw, _flush: flushNothing,
-    assignSocket, detachSocket, _finish: prefinish,
+    assignSocket, detachSocket, setTimeout, _finish: prefinish,
   };
   for (const [name, value] of Object.entries(methods)) {
     Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
@@ -211,6 +211,7 @@ function finishOutput(response: Response, exchange: Exchange, chunk: Chunk | und
     else if (callbacks !== null) exchange.endCallbacks = callbacks.concat(exchange.endCallbacks ?? []);
   }
   if (!noticed) {
+    exchange.leftEarly = exchange.isCurrent;
     leave(exchange);
     return;
   }
@@ -405,9 +406,8 @@ function writeRaw(this: Response, data: unknown, encoding?: unknown, callback?: 
   if (typeof encoding === 'function') callback = encoding;
   const { connection, sequence } = exchange;
   if (connection.closed || connection.destroying) return false;
-  const told = typeof callback === 'function';
-  if (told) (exchange.acks ??= []).push({ bytes: 0, callbacks: [callback as Callback], end: false });
-  connection.lane.writer.inform(connection.token, sequence, told ? RESPONSE_FLAG_ACK : 0, String(data));
+  connection.lane.writer.inform(connection.token, sequence, 0, String(data));
+  if (typeof callback === 'function') process.nextTick(callback as Callback, null);
   return true;
 }
 
@@ -440,6 +440,19 @@ function destroy(this: Response, error?: Error): Response {
   flushPending(exchange);
   if (exchange.isCurrent) exchange.connection.socket.destroy(error);
   else process.nextTick(emitClose, this);
+  return this;
+}
+
+interface TimedSocket {
+  setTimeout(milliseconds: number): unknown;
+}
+
+function setTimeout(this: Response, milliseconds: number, callback?: () => void): Response {
+  const exchange = this[kExchange];
+  if (exchange === undefined) return stock.setTimeout.call(this, milliseconds, callback) as Response;
+  if (callback) this.on('timeout', callback);
+  if (exchange.isCurrent) exchange.connection.socket.setTimeout(milliseconds);
+  else this.once('socket', (socket: TimedSocket) => socket.setTimeout(milliseconds));
   return this;
 }
 

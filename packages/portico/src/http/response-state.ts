@@ -103,7 +103,8 @@ export function defineState(prototype: object): void {
 
 /** Only the response whose turn it is has a socket, until it is finished. */
 function socketOf(this: Response, exchange: Exchange): unknown {
-  const hasTurn = exchange.isCurrent || exchange.connection.closed && !exchange.finished || exchange.ended && !exchange.acknowledged && !sentUnobserved(exchange);
+  const isLeaving = exchange.leftEarly && !exchange.finished && !sentUnobserved(exchange);
+  const hasTurn = exchange.isCurrent || isLeaving || exchange.connection.closed && !exchange.finished;
   return hasTurn ? exchange.connection.socket : null;
 }
 

@@ -55,6 +55,7 @@ export interface Response {
   readonly writableFinished: boolean;
   readonly writableHighWaterMark: number;
   emit(event: string, ...args: unknown[]): boolean;
+  on(event: string, listener: (...args: never[]) => void): unknown;
   once(event: string, listener: (...args: never[]) => void): unknown;
   setHeader(name: string, value: unknown): unknown;
   appendHeader(name: string, value: unknown): unknown;

@@ -80,6 +80,9 @@ export const joinsChunks = probeJoining();
 /** Whether a head with more fields than `maxHeadersCount` is refused (431; newest versions), not cut. */
 export const refusesManyHeaders = isAtLeast(24, 20) && !isAtLeast(25, 0) || isAtLeast(26, 0);
 
+/** Whether a request that was read to its end is destroyed in the same tick (Node 26). */
+export const destroysAtOnce = isAtLeast(26, 0);
+
 function isAtLeast(major: number, minor: number): boolean {
   const [ownMajor, ownMinor] = process.versions.node.split('.').map(Number);
   return ownMajor > major || ownMajor === major && ownMinor >= minor;
