@@ -18,5 +18,10 @@ const SHAPES = {
   },
 };
 
-const server = http.createServer(SHAPES[process.env.SHAPE ?? 'hello']);
+const shape = SHAPES[process.env.SHAPE ?? 'hello'];
+const server = http.createServer((req, res) => {
+  if (req.url !== '/collect') return shape(req, res);
+  global.gc(); // what is left is held, not merely not collected yet
+  return res.end(JSON.stringify(process.memoryUsage()));
+});
 server.listen(process.env.PORT, '127.0.0.1', () => console.log(`listening on ${server.address().port}`));

@@ -194,15 +194,20 @@ module.exports = {
     await new Promise((resolve) => setTimeout(resolve, 50));
     await close(server);
   },
-  the_client_half_closes_and_gets_its_answer: async (log) => {
+  the_client_half_closes_before_its_answer: async (log) => {
+    let late;
     const server = http.createServer((req, res) => {
       watch(log, 'res', res, RESPONSE_EVENTS);
-      setTimeout(() => res.end('answer'), 30);
+      late = () => res.end('answer');
     });
     const client = new RawClient(await listen(server), { allowHalfOpen: true });
     client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
     client.socket.end();
+    await waitFor(() => late);
     log('wire', await client.all());
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    late();
+    await new Promise((resolve) => setTimeout(resolve, 20));
     await close(server);
   },
   pipelined_answers_wait_for_the_first: async (log) => {
