@@ -12,7 +12,7 @@ use crate::identity::Identities;
 use crate::key_log::KeyLogLines;
 use crate::session_cache::{MAX_SESSIONS, SessionCache};
 use crate::tickets::{TICKET_KEYS_BYTES, Ticketer};
-use crate::{AlpnChoice, ContextError, ContextOptions, names, pfx};
+use crate::{AlpnChoice, ContextError, ContextOptions, names, pfx, suites};
 
 /// OpenSSL's default, in seconds.
 const DEFAULT_SESSION_TIMEOUT: u32 = 7_200;
@@ -258,12 +258,8 @@ fn cipher_suites(
     wanted: &[u16],
     versions: &[&'static SupportedProtocolVersion],
 ) -> Result<Vec<SupportedCipherSuite>, ContextError> {
-    let find = |number: u16| {
-        let all = aws_lc_rs::ALL_CIPHER_SUITES.iter();
-        let known = names::cipher_suite(number).is_some();
-        all.copied()
-            .find(|suite| known && u16::from(suite.suite()) == number)
-    };
+    let find =
+        |number: u16| names::cipher_suite(number).and_then(|suite| suites::find(suite.number));
     let default = || {
         names::CIPHER_SUITES
             .iter()

@@ -34,6 +34,7 @@ mod revocation;
 mod server_names;
 mod session_cache;
 mod sink;
+mod suites;
 mod tickets;
 mod traffic;
 mod verify_error;
