@@ -75,17 +75,15 @@ impl Facts {
         }
     }
 
-    /// Whether this may be the start of such a field's value, for values that are not complete or end in a bad byte.
+    /// Whether this may be the start of such a field's value, for values that are not complete or end in a bad byte,
+    /// which may be their first.
     pub(super) fn check_start(self, number: u16, start: &[u8]) -> Result<(), ValueError> {
-        if start.is_empty() {
-            return Ok(());
-        }
         match number {
             name::CONTENT_LENGTH if self.has(CONTENT_LENGTH) => {
                 Err((Code::DuplicateContentLength, 0))
             }
             name::CONTENT_LENGTH => content_length(start).map(|_| ()),
-            name::TRANSFER_ENCODING => self.transfer_encoding(start, false).map(|_| ()),
+            name::TRANSFER_ENCODING => self.codings(start).map(|_| ()),
             _ => Ok(()),
         }
     }
@@ -138,7 +136,7 @@ impl Facts {
                 self.content_length = content_length(value)?;
                 self.flags |= CONTENT_LENGTH;
             }
-            name::TRANSFER_ENCODING => self.flags = self.transfer_encoding(raw, true)?,
+            name::TRANSFER_ENCODING => self.flags = self.transfer_encoding(raw)?,
             name::UPGRADE if !value.is_empty() => self.flags |= UPGRADE,
             name::CONNECTION | name::PROXY_CONNECTION => self.connection(value),
             name::EXPECT => {
@@ -153,16 +151,22 @@ impl Facts {
         Ok(())
     }
 
-    /// Codings in the order they were applied; several fields are one list (RFC 9112, section 6.1). Returns the flags
-    /// that follow. In a request nothing may come after `chunked`.
-    ///
-    /// As llhttp we take the list apart at commas, quoted strings or not, and let only spaces trail `chunked`: what
-    /// looks different to anyone else is refused, because then `chunked` isn't the last coding.
-    fn transfer_encoding(self, raw: &[u8], complete: bool) -> Result<u16, ValueError> {
-        const REFUSED: Code = Code::InvalidTransferEncodingValue;
+    /// A complete `Transfer-Encoding`. Returns the flags that follow.
+    fn transfer_encoding(self, raw: &[u8]) -> Result<u16, ValueError> {
         if raw.is_empty() {
             return Err((Code::EmptyTransferEncoding, AFTER_EMPTY));
         }
+        let chunked = if self.codings(raw)? { CHUNKED } else { 0 };
+        Ok(self.flags | TRANSFER_ENCODING | chunked)
+    }
+
+    /// Goes through codings in the order they were applied; several fields are one list (RFC 9112, section 6.1). Returns
+    /// whether the last is `chunked`. In a request nothing may come after it.
+    ///
+    /// As llhttp we take the list apart at commas, quoted strings or not, and let only spaces trail `chunked`: what
+    /// looks different to anyone else is refused, because then `chunked` isn't the last coding.
+    fn codings(self, raw: &[u8]) -> Result<bool, ValueError> {
+        const REFUSED: Code = Code::InvalidTransferEncodingValue;
         if self.has(CHUNKED) {
             return Err((REFUSED, 0));
         }
@@ -182,8 +186,7 @@ impl Facts {
             chunked = token.eq_ignore_ascii_case(b"chunked") && after.iter().all(|&b| b == b' ');
             offset += coding.len() + 1;
         }
-        let chunked = if chunked && complete { CHUNKED } else { 0 };
-        Ok(self.flags | TRANSFER_ENCODING | chunked)
+        Ok(chunked)
     }
 
     /// Connection options (RFC 9110, section 7.6.1). `Proxy-Connection` counts too, as with llhttp.

@@ -195,7 +195,14 @@ fn unfinished_line(
     } else {
         start.get(..MAX_EARLY_CHECK).unwrap_or(start)
     };
-    let refusal = match (state.facts.check_start(number, checked), bytes.get(end)) {
+    // A line end before the value has begun says nothing about it.
+    let has_begun = !start.is_empty() || !matches!(bytes.get(end), None | Some(b'\r' | b'\n'));
+    let checked = if has_begun {
+        state.facts.check_start(number, checked)
+    } else {
+        Ok(())
+    };
+    let refusal = match (checked, bytes.get(end)) {
         (Err(refusal), _) => Some(refusal),
         // A bad byte in Content-Length is called so, whatever it is.
         (Ok(()), Some(byte)) if number == CONTENT_LENGTH && !matches!(byte, b'\r' | b'\n') => {

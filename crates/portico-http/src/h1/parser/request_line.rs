@@ -56,6 +56,11 @@ fn method(bytes: &[u8], state: &mut Progress) -> Result<bool, ParseError> {
                     state.scanned = end as u32 + 1;
                     Ok(true)
                 }
+                // `GET_` may be the start of a method of RTSP.
+                Some(b'_') if method == Method::Get => {
+                    matched = name.len();
+                    break;
+                }
                 Some(_) => Err(ParseError::at(Code::ExpectedSpaceAfterMethod, end)),
                 None => Ok(false),
             };
