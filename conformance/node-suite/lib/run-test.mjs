@@ -6,7 +6,8 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 const OUTPUT_LIMIT = 16 * 1024; // characters kept of each test's output, from its end
-const FIRST_PORT = 20_000; // each slot owns 50 ports from here, below the ephemeral range
+// Each slot owns 50 ports, below the ephemeral range; runners at the same time have ranges of their own.
+const FIRST_PORT = 12_000 + (process.pid % 40) * 500;
 
 const probe = join(import.meta.dirname, 'probe.cjs');
 
