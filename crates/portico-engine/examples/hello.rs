@@ -1,6 +1,7 @@
 //! A server that answers every request with 200 "Hello, world!" through the same records as JavaScript does.
 //!
-//! Shows what the engine costs without JavaScript: `cargo run --release -p portico-engine --example hello -- 8080`.
+//! Shows what the engine costs without JavaScript: `cargo run --release -p portico-engine --example hello -- 8080`,
+//! with a second number on so many threads of the engine.
 
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
@@ -8,35 +9,73 @@ use std::time::Duration;
 
 use portico_channel::layout::{event, request_flag, response_flag};
 use portico_channel::{CommandWriter, EventWriter, Records, Response};
-use portico_engine::{ListenerOptions, Shard};
+use portico_engine::{ListenerOptions, Shard, ThreadedEngine, TurnOutcome};
+use portico_sys::{Epoll, Interest, ReadyList};
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let port = std::env::args()
-        .nth(1)
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+const EVENT_BYTES: usize = 64 * 1024;
+
+fn main() -> Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let port = arguments
+        .next()
         .map_or(Ok(8080), |port| port.parse::<u16>())?;
     let listener = TcpListener::bind(("127.0.0.1", port))?;
     println!("http://{}", listener.local_addr()?);
+    match arguments.next() {
+        Some(threads) => threaded(listener.into(), threads.parse()?),
+        None => inline(listener.into()),
+    }
+}
+
+fn inline(listener: OwnedFd) -> Result<()> {
     let mut shard = Shard::new()?;
-    shard.listen(OwnedFd::from(listener), 511, ListenerOptions::default())?;
-    let mut memory = vec![0u8; 64 * 1024];
+    shard.listen(listener, 511, ListenerOptions::default())?;
+    let mut memory = vec![0u8; EVENT_BYTES];
     let mut commands = CommandWriter::new();
-    commands.template(1, b"OK", b"Content-Type: text/plain\r\n");
+    keep_head(&mut commands);
     shard.apply(commands.as_bytes(), None)?;
     loop {
         let mut events = EventWriter::new(&mut memory);
         shard.turn(Some(Duration::from_secs(60)), &mut events);
         commands.clear();
-        for record in Records::new(events.written()).flatten() {
-            if record.kind() == event::REQUEST {
-                answer(
-                    &mut commands,
-                    record.word(2),
-                    record.word(3),
-                    record.flags(),
-                );
-            }
-        }
+        answer_all(events.written(), &mut commands);
         shard.apply(commands.as_bytes(), None)?;
+    }
+}
+
+fn threaded(listener: OwnedFd, threads: usize) -> Result<()> {
+    let mut engine = ThreadedEngine::new(threads)?;
+    engine.listen(listener, 511, ListenerOptions::default())?;
+    let readiness = Epoll::new()?;
+    // As libuv does with a descriptor that is not its own: level-triggered.
+    readiness.add(&engine, 0, Interest::Readable)?;
+    let mut ready = ReadyList::new(1);
+    let mut memory = vec![0u8; EVENT_BYTES];
+    let mut commands = CommandWriter::new();
+    keep_head(&mut commands);
+    loop {
+        let mut events = EventWriter::new(&mut memory);
+        let outcome = engine.take(&mut events);
+        answer_all(events.written(), &mut commands);
+        engine.submit(commands.as_bytes(), None)?;
+        commands.clear();
+        if outcome == TurnOutcome::Idle {
+            readiness.wait(&mut ready, None, |_| {})?;
+        }
+    }
+}
+
+fn keep_head(commands: &mut CommandWriter) {
+    commands.template(1, b"OK", b"Content-Type: text/plain\r\n");
+}
+
+fn answer_all(events: &[u8], commands: &mut CommandWriter) {
+    for record in Records::new(events).flatten() {
+        if record.kind() == event::REQUEST {
+            answer(commands, record.word(2), record.word(3), record.flags());
+        }
     }
 }
 

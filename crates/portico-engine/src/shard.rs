@@ -269,6 +269,13 @@ impl Shard {
         }
     }
 
+    /// Bytes that a connection has read and that the kernel has taken of it; `None` if it has gone.
+    pub fn connection_traffic(&mut self, token: u32) -> Option<(u64, u64)> {
+        self.connections
+            .find(token)
+            .map(|connection| connection.traffic())
+    }
+
     /// Connections that should keep the application's process alive.
     #[must_use]
     pub fn referenced_connections(&self) -> usize {

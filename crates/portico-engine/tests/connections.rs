@@ -180,6 +180,20 @@ fn garbage_is_told_with_its_packet() {
 }
 
 #[test]
+fn the_end_of_a_peer_that_sent_garbage_is_told() {
+    let mut server = Server::new();
+    let mut client = server.connect();
+    send(&mut client, "garbage\r\n\r\n");
+    let error = server.next(event::CLIENT_ERROR);
+    send(&mut client, "more of it");
+    drop(client);
+    assert_eq!(server.next(event::PEER_END).token, error.token);
+    server.commands.simple(command::DESTROY, 0, error.token);
+    server.submit();
+    server.next(event::CLOSED);
+}
+
+#[test]
 fn an_earlier_request_is_still_answered_after_garbage() {
     let mut server = Server::new();
     let mut client = server.connect();

@@ -62,6 +62,8 @@ pub(crate) struct Input {
     pub(super) end_handled: bool,
     /// `PAUSE`.
     pub(super) paused: bool,
+    /// The peer broke the protocol; the application decides what becomes of the connection.
+    pub(super) refused: bool,
     /// `DISCARD` for the body in work.
     pub(super) discard: bool,
     /// Whether the request in work may be followed by another.
@@ -86,6 +88,7 @@ impl Input {
             ended: false,
             end_handled: false,
             paused: false,
+            refused: false,
             discard: false,
             keep_alive: true,
             sequence: 0,

@@ -388,8 +388,9 @@ impl Connection {
         record.set(5, offset);
         record.set(6, u32::try_from(packet.len()).unwrap_or(0));
         record.put(0, packet);
-        self.input.phase = Phase::Stopped;
-        self.input.message_started_ms = 0;
+        // Read on, within bounds: the peer's end must be heard of, and unread bytes would make a reset of the close.
+        self.input.ignore_the_rest();
+        self.input.refused = true;
         self.input.rest = Vec::new();
         self.input.held = false;
         self.guard(core, CLIENT_ERROR_MS);

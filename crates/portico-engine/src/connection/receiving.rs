@@ -162,6 +162,7 @@ impl Connection {
             return Ok(());
         }
         match self.input.phase {
+            _ if self.input.refused => self.tell_peer_end(core, events)?,
             Phase::Head if !self.input.rest.is_empty() => self.refuse_end(core, events)?,
             Phase::Sized { .. } | Phase::Chunked(_) if !self.input.discard => {
                 self.refuse_end(core, events)?
@@ -180,11 +181,11 @@ impl Connection {
         if !self.input.end_handled || !self.exchanges.is_empty() || self.queued() > 0 {
             return Ok(());
         }
-        let tunnel = matches!(
+        let undecided = matches!(
             self.input.phase,
             Phase::Raw | Phase::Stopped | Phase::Upgrade { .. }
         );
-        if tunnel && !self.output.ended {
+        if (undecided || self.input.refused) && !self.output.ended {
             return Ok(());
         }
         Err(Stop::Close(0))

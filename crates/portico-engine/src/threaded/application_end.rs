@@ -1,7 +1,7 @@
 //! The application's thread.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
@@ -255,14 +255,24 @@ impl ThreadedEngine {
         sum
     }
 
-    /// As [`Shard::set_connection_ref`].
-    pub fn set_connection_ref(&mut self, token: u32, referenced: bool) {
+    /// The thread that a connection lives on.
+    fn lane_of(&self, token: u32) -> Option<&Lane> {
         let bits = thread_bits(self.lanes.len());
         let index = (token & SLOT_MASK) >> (SLOT_BITS - bits);
-        if let Some(lane) = usize::try_from(index)
-            .ok()
-            .and_then(|index| self.lanes.get(index))
-        {
+        self.lanes.get(usize::try_from(index).ok()?)
+    }
+
+    /// As [`Shard::connection_traffic`]. Waits for the thread's answer.
+    pub fn connection_traffic(&mut self, token: u32) -> Option<(u64, u64)> {
+        let answer = self
+            .lane_of(token)?
+            .ask(move |shard| shard.connection_traffic(token));
+        answer.recv().ok().flatten()
+    }
+
+    /// As [`Shard::set_connection_ref`].
+    pub fn set_connection_ref(&mut self, token: u32, referenced: bool) {
+        if let Some(lane) = self.lane_of(token) {
             let shared = Arc::clone(&lane.shared);
             let answer = lane.ask(move |shard| {
                 shard.set_connection_ref(token, referenced);
@@ -320,6 +330,13 @@ impl ThreadedEngine {
             .into_iter()
             .filter_map(|answer| answer.recv().ok())
             .collect()
+    }
+}
+
+impl AsFd for ThreadedEngine {
+    /// The descriptor of [`ThreadedEngine::poll_fd`].
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.application.wake.as_fd()
     }
 }
 
