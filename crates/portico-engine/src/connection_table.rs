@@ -115,3 +115,46 @@ impl ConnectionTable {
         self.slots.get_mut(usize::try_from(index).ok()?)
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    fn enter(table: &mut ConnectionTable) -> Option<u32> {
+        let (socket, _) = std::os::unix::net::UnixStream::pair().unwrap();
+        let remote = portico_sys::Address::default();
+        table.insert(|token| Box::new(Connection::new(socket.into(), token, 0, remote, 0)))
+    }
+
+    #[test]
+    fn a_slot_is_used_again_only_after_its_release_and_with_another_token() {
+        let mut table = ConnectionTable::new(0, 1);
+        let first = enter(&mut table).unwrap();
+        assert!(enter(&mut table).is_none());
+        assert!(table.remove(first).is_some());
+        assert!(enter(&mut table).is_none());
+        table.release(first);
+        let second = enter(&mut table).unwrap();
+        assert_ne!(first, second);
+        assert!(table.find(first).is_none());
+        assert!(table.remove(first).is_none());
+        table.release(first);
+        assert!(table.find(second).is_some());
+        assert_eq!(table.open(), 1);
+    }
+
+    #[test]
+    fn tokens_stay_non_negative_and_within_their_shard() {
+        let mut table = ConnectionTable::new(1 << 18, 2);
+        for _ in 0..5_000 {
+            let token = enter(&mut table).unwrap();
+            assert_eq!(token >> 31, 0);
+            assert_eq!((token & SLOT_MASK) >> 18, 1);
+            table.remove(token);
+            table.release(token);
+        }
+        assert!(table.find(u32::MAX).is_none());
+        assert!(table.find(0).is_none());
+    }
+}

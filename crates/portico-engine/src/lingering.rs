@@ -86,3 +86,48 @@ impl Lingering {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn a_socket_lingers_until_its_peer_ends_or_its_time_is_over() {
+        let mut lingering = Lingering::default();
+        let mut buffer = [0; 16];
+        for ends in [true, false] {
+            let (ours, mut theirs) = UnixStream::pair().unwrap();
+            ours.set_nonblocking(true).unwrap();
+            let index = lingering.enter(ours.into(), 100).unwrap();
+            theirs.write_all(b"more than the buffer holds").unwrap();
+            lingering.drain(index, &mut buffer);
+            assert!(lingering.socket(index).is_some());
+            if ends {
+                drop(theirs);
+                lingering.drain(index, &mut buffer);
+            } else {
+                lingering.expire(index, 99);
+                assert!(lingering.socket(index).is_some());
+                lingering.expire(index, 100);
+            }
+            assert!(lingering.socket(index).is_none());
+        }
+    }
+
+    #[test]
+    fn no_more_is_dropped_than_the_bound() {
+        let mut lingering = Lingering::default();
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        ours.set_nonblocking(true).unwrap();
+        let index = lingering.enter(ours.into(), 100).unwrap();
+        let mut buffer = vec![0; 64 * 1024];
+        let sender = std::thread::spawn(move || while theirs.write_all(&[0; 4096]).is_ok() {});
+        while lingering.socket(index).is_some() {
+            lingering.drain(index, &mut buffer);
+        }
+        sender.join().unwrap();
+    }
+}

@@ -69,3 +69,23 @@ impl Timers {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_come_in_order_and_not_before_their_time() {
+        let mut timers = Timers::new().unwrap();
+        for (deadline, key) in [(30, 3), (10, 1), (20, 2)] {
+            timers.enter(deadline, key);
+        }
+        assert_eq!(timers.expired(9), None);
+        assert_eq!(timers.expired(25), Some((10, 1)));
+        assert_eq!(timers.expired(25), Some((20, 2)));
+        assert_eq!(timers.expired(25), None);
+        timers.rearm();
+        assert_eq!(timers.armed_ms, 30);
+    }
+}
