@@ -1,8 +1,8 @@
 //! Nanoseconds for each head, beside `httparse`, which validates but looks up no names and evaluates no field, and
 //! beside `httparse` with the names looked up.
 //!
-//! `cargo run --release -p portico-http --example parse_bench`; with a case and a count as arguments it runs that case
-//! alone, for counting instructions.
+//! `cargo run --release -p portico-http --example parse_bench`; with a case, a count and perhaps `httparse` or
+//! `names` as arguments it runs that case alone, for counting instructions.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -36,13 +36,17 @@ const CASES: [(&str, &[u8]); 4] = [
 ];
 
 fn main() {
-    let mut arguments = std::env::args().skip(1);
-    if let (Some(name), Some(count)) = (arguments.next(), arguments.next()) {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [name, count, parser @ ..] = &arguments[..] {
         let head = CASES
             .into_iter()
             .find(|case| case.0 == name)
             .map_or(SMALL, |case| case.1);
-        run_portico(head, count.parse().unwrap_or(1));
+        let count = count.parse().unwrap_or(1);
+        match parser {
+            [] => run_portico(head, count),
+            [parser, ..] => run_httparse(head, count, parser == "names"),
+        }
         return;
     }
     println!(
