@@ -58,7 +58,7 @@ check: check-static test ## formatting, lints, types, docs, generated files, tes
 
 check-static: typescript ## what `check` does without running tests
 	cargo fmt --all --check
-	cargo clippy --locked --workspace --all-targets -- -D warnings
+	cargo clippy --locked --workspace --lib --bins --examples --tests -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
 	cargo run -q --locked -p xtask -- check
 

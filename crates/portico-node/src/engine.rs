@@ -21,12 +21,22 @@ pub struct Engine {
 /// Makes an engine and hangs it into the event loop of the calling environment.
 #[napi]
 pub fn create_engine(env: Env, options: EngineOptions) -> Result<Engine> {
-    let EngineOptions { threads, state, commands, on_events, on_slab_needed } = options;
+    let EngineOptions {
+        threads,
+        state,
+        commands,
+        on_events,
+        on_slab_needed,
+    } = options;
     let drive = match usize::try_from(threads).unwrap_or(0) {
-        0 => Drive::Inline(Box::new(Shard::new().map_err(|error| failure(format!("creating the engine: {error}")))?)),
-        threads => Drive::Threads(Box::new(
-            ThreadedEngine::new(threads).map_err(|error| failure(format!("starting {threads} threads: {error}")))?,
+        0 => Drive::Inline(Box::new(
+            Shard::new().map_err(|error| failure(format!("creating the engine: {error}")))?,
         )),
+        threads => {
+            Drive::Threads(Box::new(ThreadedEngine::new(threads).map_err(|error| {
+                failure(format!("starting {threads} threads: {error}"))
+            })?))
+        }
     };
     let on_events = on_events.borrow_back(&env)?.raw();
     let on_slab_needed = on_slab_needed.borrow_back(&env)?.raw();
@@ -68,7 +78,9 @@ impl Engine {
     /// A listener that gets its connections by `adopt`.
     #[napi]
     pub fn create_listener(&self, options: ListenerOptions) -> Result<u32> {
-        let id = self.instance.with(|drive| Ok(on!(drive.create_listener(options.convert()))))?;
+        let id = self
+            .instance
+            .with(|drive| Ok(on!(drive.create_listener(options.convert()))))?;
         self.instance.set_listener_reference(id.0, true);
         Ok(id.0)
     }
@@ -114,13 +126,28 @@ impl Engine {
         })
     }
 
+    /// Bytes that a connection has read and that the kernel has taken of it; empty if it has gone.
+    #[napi]
+    pub fn connection_traffic(&self, connection: u32) -> Result<Vec<f64>> {
+        self.instance.with(|drive| {
+            let traffic = on!(drive.connection_traffic(connection));
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "nobody sends 2^53 bytes on a connection"
+            )]
+            let numbers = traffic.map_or_else(Vec::new, |(read, written)| {
+                vec![read as f64, written as f64]
+            });
+            Ok(numbers)
+        })
+    }
+
     /// Makes a TLS context; its number is used by listeners, `SERVER_NAME` and `add_server_name`.
     #[napi]
     pub fn create_tls_context(&self, options: TlsContextOptions) -> Result<u32> {
         let context = options.build()?;
-        self.instance.with(|drive| {
-            Ok(on!(drive.add_tls_context(context)))
-        })
+        self.instance
+            .with(|drive| Ok(on!(drive.add_tls_context(context))))
     }
 
     /// Forgets a TLS context; connections that use it go on.

@@ -9,7 +9,11 @@ pub(crate) fn failure(text: impl Into<String>) -> Error {
 
 /// Turns a Node-API status into a result.
 pub(crate) fn raw(status: sys::napi_status) -> Result<()> {
-    if status == sys::Status::napi_ok { Ok(()) } else { Err(Error::new(Status::from(status), String::new())) }
+    if status == sys::Status::napi_ok {
+        Ok(())
+    } else {
+        Err(Error::new(Status::from(status), String::new()))
+    }
 }
 
 /// Throws the error that Node's users expect of a failed system call: `code`, `errno` (negative) and `syscall`.
@@ -22,7 +26,12 @@ pub(crate) fn throw_system_error(env: Env, call: &str, error: &std::io::Error) -
         let mut value = std::ptr::null_mut();
         // SAFETY: valid out pointer and values of the open handle scope.
         unsafe {
-            raw(sys::napi_create_error(env.raw(), std::ptr::null_mut(), text.raw(), &mut value))?;
+            raw(sys::napi_create_error(
+                env.raw(),
+                std::ptr::null_mut(),
+                text.raw(),
+                &mut value,
+            ))?;
         }
         set(env, value, c"code", env.create_string(&code)?.raw())?;
         set(env, value, c"syscall", env.create_string(call)?.raw())?;
@@ -41,9 +50,21 @@ pub(crate) fn throw_system_error(env: Env, call: &str, error: &std::io::Error) -
     }
 }
 
-fn set(env: Env, object: sys::napi_value, name: &std::ffi::CStr, value: sys::napi_value) -> Result<()> {
+fn set(
+    env: Env,
+    object: sys::napi_value,
+    name: &std::ffi::CStr,
+    value: sys::napi_value,
+) -> Result<()> {
     // SAFETY: all values belong to the open handle scope; the name ends with NUL.
-    unsafe { raw(sys::napi_set_named_property(env.raw(), object, name.as_ptr(), value)) }
+    unsafe {
+        raw(sys::napi_set_named_property(
+            env.raw(),
+            object,
+            name.as_ptr(),
+            value,
+        ))
+    }
 }
 
 /// libuv's name of an errno ("EADDRINUSE").

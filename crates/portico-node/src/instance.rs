@@ -57,10 +57,18 @@ impl Drive {
         }
     }
 
-    fn apply(&mut self, commands: &[u8], external: Option<&[u8]>) -> std::result::Result<(), String> {
+    fn apply(
+        &mut self,
+        commands: &[u8],
+        external: Option<&[u8]>,
+    ) -> std::result::Result<(), String> {
         match self {
-            Self::Inline(shard) => shard.apply(commands, external).map_err(|error| format!("{error:?}")),
-            Self::Threads(engine) => engine.submit(commands, external).map_err(|error| format!("{error:?}")),
+            Self::Inline(shard) => shard
+                .apply(commands, external)
+                .map_err(|error| format!("{error:?}")),
+            Self::Threads(engine) => engine
+                .submit(commands, external)
+                .map_err(|error| format!("{error:?}")),
         }
     }
 
@@ -138,7 +146,8 @@ impl Instance {
         // handles are closed (`itself`).
         unsafe {
             raw(sys::napi_get_uv_event_loop(env.raw(), &mut event_loop))?;
-            let handles = Handles::start(event_loop.cast::<Loop>(), poll_fd, Rc::as_ptr(&instance)).map_err(failure)?;
+            let handles = Handles::start(event_loop.cast::<Loop>(), poll_fd, Rc::as_ptr(&instance))
+                .map_err(failure)?;
             *instance.handles.borrow_mut() = Some(handles);
             *instance.itself.borrow_mut() = Some(Rc::clone(&instance));
             raw(sys::napi_add_async_cleanup_hook(
@@ -156,7 +165,9 @@ impl Instance {
     pub(crate) fn with<R>(&self, action: impl FnOnce(&mut Drive) -> Result<R>) -> Result<R> {
         let result = {
             let mut drive = self.drive.borrow_mut();
-            let drive = drive.as_mut().ok_or_else(|| failure("the engine was destroyed"))?;
+            let drive = drive
+                .as_mut()
+                .ok_or_else(|| failure("the engine was destroyed"))?;
             action(drive)
         };
         self.settle();
@@ -196,9 +207,13 @@ impl Instance {
 
     fn apply(&self, length: usize, external: Option<&[u8]>) -> Result<()> {
         let mut drive = self.drive.borrow_mut();
-        let Some(drive) = drive.as_mut() else { return Ok(()) };
+        let Some(drive) = drive.as_mut() else {
+            return Ok(());
+        };
         let commands = self.commands.borrow();
-        let bytes = commands.get(..length).ok_or_else(|| failure("submit: more bytes than the command buffer holds"))?;
+        let bytes = commands
+            .get(..length)
+            .ok_or_else(|| failure("submit: more bytes than the command buffer holds"))?;
         drive.apply(bytes, external).map_err(failure)
     }
 
@@ -208,7 +223,9 @@ impl Instance {
             let mut state = self.state.borrow_mut();
             // SAFETY: JavaScript does not run while native code does, so nobody else looks at the words.
             let words = unsafe { state.as_mut() };
-            words.get_mut(STATE_COMMANDS).map_or(0, |word| usize::try_from(std::mem::take(word)).unwrap_or(0))
+            words
+                .get_mut(STATE_COMMANDS)
+                .map_or(0, |word| usize::try_from(std::mem::take(word)).unwrap_or(0))
         };
         if length > 0
             && let Err(error) = self.apply(length, None)
@@ -219,7 +236,11 @@ impl Instance {
 
     /// After anything that may have left events, or changed what keeps the loop alive.
     fn settle(&self) {
-        let pending = self.drive.borrow().as_ref().is_some_and(Drive::has_pending_events);
+        let pending = self
+            .drive
+            .borrow()
+            .as_ref()
+            .is_some_and(Drive::has_pending_events);
         if let Some(handles) = self.handles.borrow().as_ref()
             && pending
         {
@@ -231,7 +252,9 @@ impl Instance {
     fn update_reference(&self) {
         // Events that wait, such as a connection's end, hold the loop until JavaScript has heard of them.
         let wanted = !self.referenced_listeners.borrow().is_empty()
-            || self.drive.borrow().as_ref().is_some_and(|drive| drive.referenced_connections() > 0 || drive.has_pending_events());
+            || self.drive.borrow().as_ref().is_some_and(|drive| {
+                drive.referenced_connections() > 0 || drive.has_pending_events()
+            });
         if wanted != self.referenced.get()
             && let Some(handles) = self.handles.borrow().as_ref()
         {
@@ -247,7 +270,9 @@ impl Instance {
         }
         let mut busy = true;
         for _ in 0..TURNS_PER_WAKE {
-            let Some((start, end, outcome)) = self.turn() else { return };
+            let Some((start, end, outcome)) = self.turn() else {
+                return;
+            };
             if end > start {
                 self.dispatch(start, end);
                 self.apply_pending();
@@ -256,7 +281,12 @@ impl Instance {
                 TurnOutcome::NeedSpace(bytes) => self.request_slab(bytes),
                 TurnOutcome::More => {}
                 TurnOutcome::Idle => {
-                    if !self.drive.borrow().as_ref().is_some_and(Drive::has_pending_events) {
+                    if !self
+                        .drive
+                        .borrow()
+                        .as_ref()
+                        .is_some_and(Drive::has_pending_events)
+                    {
                         busy = false;
                         break;
                     }
@@ -273,7 +303,9 @@ impl Instance {
         let mut drive = self.drive.borrow_mut();
         let drive = drive.as_mut()?;
         let mut slab = self.slab.borrow_mut();
-        let Some(slab) = slab.as_mut() else { return Some((0, 0, TurnOutcome::NeedSpace(0))) };
+        let Some(slab) = slab.as_mut() else {
+            return Some((0, 0, TurnOutcome::NeedSpace(0)));
+        };
         let start = slab.used;
         // SAFETY: JavaScript does not run now. It reads older parts of the slab later; those before `used` are not
         // written again.
@@ -314,7 +346,10 @@ impl Instance {
     }
 
     fn read_state(&self, word: usize) -> usize {
-        self.state.borrow().get(word).map_or(0, |value| usize::try_from(*value).unwrap_or(0))
+        self.state
+            .borrow()
+            .get(word)
+            .map_or(0, |value| usize::try_from(*value).unwrap_or(0))
     }
 
     /// Calls JavaScript in a callback scope, so that ticks and microtasks run behind it. False if it threw; the
@@ -423,18 +458,46 @@ impl Script {
             let mut resource = std::ptr::null_mut();
             let mut name = std::ptr::null_mut();
             raw(sys::napi_create_object(env, &mut resource))?;
-            raw(sys::napi_create_string_utf8(env, c"PORTICO".as_ptr(), 7, &mut name))?;
-            raw(sys::napi_create_reference(env, resource, 1, &mut script.receiver))?;
-            raw(sys::napi_create_reference(env, on_events, 1, &mut script.on_events))?;
-            raw(sys::napi_create_reference(env, on_slab_needed, 1, &mut script.on_slab_needed))?;
-            raw(sys::napi_async_init(env, resource, name, &mut script.context))?;
+            raw(sys::napi_create_string_utf8(
+                env,
+                c"PORTICO".as_ptr(),
+                7,
+                &mut name,
+            ))?;
+            raw(sys::napi_create_reference(
+                env,
+                resource,
+                1,
+                &mut script.receiver,
+            ))?;
+            raw(sys::napi_create_reference(
+                env,
+                on_events,
+                1,
+                &mut script.on_events,
+            ))?;
+            raw(sys::napi_create_reference(
+                env,
+                on_slab_needed,
+                1,
+                &mut script.on_slab_needed,
+            ))?;
+            raw(sys::napi_async_init(
+                env,
+                resource,
+                name,
+                &mut script.context,
+            ))?;
         }
         Ok(script)
     }
 }
 
 /// Node runs this when the environment (a worker, or the process) ends; the loop goes on until the hook is removed.
-unsafe extern "C" fn on_environment_end(_hook: sys::napi_async_cleanup_hook_handle, data: *mut c_void) {
+unsafe extern "C" fn on_environment_end(
+    _hook: sys::napi_async_cleanup_hook_handle,
+    data: *mut c_void,
+) {
     // SAFETY: the instance holds itself until `on_closed`, which comes after this.
     let instance = unsafe { &*data.cast::<Instance>() };
     if instance.handles.borrow().is_some() {

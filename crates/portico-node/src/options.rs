@@ -1,7 +1,7 @@
 //! Option objects as JavaScript gives them (`binding.ts`), and their conversion to the engine's.
 
-use napi::bindgen_prelude::{FnArgs, FunctionRef, Int32Array, Uint8Array};
 use napi::Result;
+use napi::bindgen_prelude::{FnArgs, FunctionRef, Int32Array, Uint8Array};
 use napi_derive::napi;
 use portico_engine::Counters;
 use portico_tls::{Context, ContextOptions, Identity, Pfx};
@@ -200,24 +200,38 @@ impl TlsContextOptions {
     /// Makes the context. The error's code is the TLS crate's.
     pub(crate) fn build(&self) -> Result<Context> {
         let bytes = |list: &[Uint8Array]| list.iter().map(|item| item.to_vec()).collect::<Vec<_>>();
-        let numbers = |list: &[u32]| list.iter().filter_map(|number| u16::try_from(*number).ok()).collect::<Vec<_>>();
+        let numbers = |list: &[u32]| {
+            list.iter()
+                .filter_map(|number| u16::try_from(*number).ok())
+                .collect::<Vec<_>>()
+        };
         let options = ContextOptions {
             identities: self
                 .identities
                 .iter()
-                .map(|identity| Identity { chain: bytes(&identity.chain), key: identity.key.to_vec() })
+                .map(|identity| Identity {
+                    chain: bytes(&identity.chain),
+                    key: identity.key.to_vec(),
+                })
                 .collect(),
             pfx: self
                 .pfx
                 .iter()
                 .flatten()
-                .map(|pfx| Pfx { data: pfx.data.to_vec(), passphrase: pfx.passphrase.clone() })
+                .map(|pfx| Pfx {
+                    data: pfx.data.to_vec(),
+                    passphrase: pfx.passphrase.clone(),
+                })
                 .collect(),
             ca: bytes(&self.ca),
             crl: bytes(&self.crl),
             request_cert: self.request_cert,
             reject_unauthorized: self.reject_unauthorized,
-            alpn: self.alpn.iter().map(|protocol| protocol.as_bytes().to_vec()).collect(),
+            alpn: self
+                .alpn
+                .iter()
+                .map(|protocol| protocol.as_bytes().to_vec())
+                .collect(),
             min_version: u16::try_from(self.min_version).unwrap_or(0),
             max_version: u16::try_from(self.max_version).unwrap_or(0),
             cipher_suites: numbers(&self.cipher_suites),

@@ -43,7 +43,11 @@ unsafe extern "C" {
     fn uv_ref(handle: *mut RawHandle);
     fn uv_unref(handle: *mut RawHandle);
     fn uv_strerror(code: c_int) -> *const std::ffi::c_char;
-    fn uv_err_name_r(code: c_int, buffer: *mut std::ffi::c_char, length: usize) -> *mut std::ffi::c_char;
+    fn uv_err_name_r(
+        code: c_int,
+        buffer: *mut std::ffi::c_char,
+        length: usize,
+    ) -> *mut std::ffi::c_char;
 }
 
 /// What an owner of [`Handles`] does on the loop's events. Called on the loop's thread only.
@@ -72,7 +76,11 @@ impl<T: LoopEvents> Handles<T> {
     ///
     /// # Safety
     /// `event_loop` is the loop of the calling thread, `owner` points to a live `T` as said above.
-    pub(crate) unsafe fn start(event_loop: *mut Loop, fd: c_int, owner: *const T) -> Result<Self, String> {
+    pub(crate) unsafe fn start(
+        event_loop: *mut Loop,
+        fd: c_int,
+        owner: *const T,
+    ) -> Result<Self, String> {
         let handles = Self {
             poll: allocate(UV_POLL),
             prepare: allocate(UV_PREPARE),
@@ -83,7 +91,11 @@ impl<T: LoopEvents> Handles<T> {
         unsafe {
             check(uv_poll_init(event_loop, handles.poll.as_ptr(), fd))?;
             uv_handle_set_data(handles.poll.as_ptr(), owner.cast_mut().cast());
-            check(uv_poll_start(handles.poll.as_ptr(), UV_READABLE, on_poll::<T>))?;
+            check(uv_poll_start(
+                handles.poll.as_ptr(),
+                UV_READABLE,
+                on_poll::<T>,
+            ))?;
             uv_unref(handles.poll.as_ptr());
             check(uv_prepare_init(event_loop, handles.prepare.as_ptr()))?;
             uv_handle_set_data(handles.prepare.as_ptr(), owner.cast_mut().cast());
@@ -100,7 +112,11 @@ impl<T: LoopEvents> Handles<T> {
     pub(crate) fn set_referenced(&self, referenced: bool) {
         // SAFETY: the handle is initialised and not yet closed (`close` consumes the handles).
         unsafe {
-            if referenced { uv_ref(self.poll.as_ptr()) } else { uv_unref(self.poll.as_ptr()) }
+            if referenced {
+                uv_ref(self.poll.as_ptr())
+            } else {
+                uv_unref(self.poll.as_ptr())
+            }
         }
     }
 
@@ -129,7 +145,11 @@ impl<T: LoopEvents> Handles<T> {
     }
 }
 
-unsafe extern "C" fn on_poll<T: LoopEvents>(handle: *mut RawHandle, _status: c_int, _events: c_int) {
+unsafe extern "C" fn on_poll<T: LoopEvents>(
+    handle: *mut RawHandle,
+    _status: c_int,
+    _events: c_int,
+) {
     // SAFETY: the data was set to a live owner in `start`.
     unsafe { (*uv_handle_get_data(handle).cast::<T>()).on_readable() }
 }
@@ -147,7 +167,9 @@ unsafe extern "C" fn on_idle<T: LoopEvents>(handle: *mut RawHandle) {
 unsafe extern "C" fn close_prepare<T: LoopEvents>(handle: *mut RawHandle) {
     // SAFETY: `close` stored the box; the handle is closed, so its memory is ours again.
     unsafe {
-        let (prepare, poll) = *Box::from_raw(uv_handle_get_data(handle).cast::<(NonNull<RawHandle>, NonNull<RawHandle>)>());
+        let (prepare, poll) = *Box::from_raw(
+            uv_handle_get_data(handle).cast::<(NonNull<RawHandle>, NonNull<RawHandle>)>(),
+        );
         free(handle, UV_IDLE);
         uv_handle_set_data(prepare.as_ptr(), poll.as_ptr().cast());
         uv_close(prepare.as_ptr(), Some(close_poll::<T>));
