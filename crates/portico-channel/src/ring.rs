@@ -271,7 +271,7 @@ mod tests {
     /// A record of `size` bytes filled with `fill`.
     fn record(size: usize, fill: u8) -> Vec<u8> {
         let mut bytes = vec![fill; size];
-        bytes[..4].copy_from_slice(&u32::try_from(size).unwrap().to_le_bytes());
+        bytes[..4].copy_from_slice(&(size as u32).to_le_bytes());
         bytes
     }
 
