@@ -41,7 +41,7 @@ test-rust: ## Rust tests
 
 test-typescript: build ## TypeScript unit tests, on this machine's Node
 	@scripts/need.sh openssl curl
-	$(NODE) --test "packages/portico/test/**/*.test.*"
+	$(NODE) --test $$(find packages/portico/test -name '*.test.*') tests/wire/check-node.mjs
 
 tests/node_modules/.package-lock.json: tests/package.json tests/package-lock.json
 	cd tests && npm ci --no-audit --no-fund
@@ -63,6 +63,7 @@ check-static: typescript ## what `check` does without running tests
 	cargo run -q --locked -p xtask -- check
 
 fuzz: ## fuzz every target (SECONDS_EACH=600)
+	@scripts/need.sh c++=g++
 	bash fuzz/run.sh $(or $(SECONDS_EACH),600)
 
 node-suite: build ## run Node's own http tests: make node-suite SUITE=DIR [SUITE_NODE=node]

@@ -1,12 +1,21 @@
 #!/bin/sh
 # Seeds the corpora from tests/wire and runs every fuzz target for so many seconds, one after the other.
-# Needs cargo-fuzz (`cargo install cargo-fuzz --locked`) and a nightly toolchain.
+# Installs cargo-fuzz if it is missing. Sanitizers need an unstable compiler: nightly if there is one, else the stable
+# toolchain with its unstable options allowed.
 set -eu
 seconds=${1:?usage: fuzz/run.sh SECONDS [TARGET...]}
 shift
 cd "$(dirname "$0")"
+command -v cargo-fuzz >/dev/null 2>&1 || cargo install cargo-fuzz --locked --version 0.13.1
+if cargo +nightly --version >/dev/null 2>&1; then
+  toolchain=+nightly
+else
+  toolchain=
+  export RUSTC_BOOTSTRAP=1
+fi
 node seed.mjs
 for target in ${*:-h1_request_head h1_chunked connection_sequence}; do
-  cargo +nightly fuzz run "$target" -- \
+  # shellcheck disable=SC2086 -- no toolchain is no argument
+  cargo $toolchain fuzz run "$target" -- \
     -max_total_time="$seconds" -max_len=4096 -dict=http1.dict -print_final_stats=1
 done
