@@ -6,7 +6,7 @@ set -eu
 seconds=${1:?usage: fuzz/run.sh SECONDS [TARGET...]}
 shift
 cd "$(dirname "$0")"
-command -v cargo-fuzz >/dev/null 2>&1 || cargo install cargo-fuzz --locked --version 0.13.1
+command -v cargo-fuzz >/dev/null 2>&1 || cargo install cargo-fuzz --locked --version 0.13.2
 if cargo +nightly --version >/dev/null 2>&1; then
   toolchain=+nightly
 else
