@@ -12,8 +12,8 @@ import { refusesManyHeaders } from '../http/stock';
 import type { ListenerOptions } from '../native/binding';
 import { currentLane, type Lane } from './lane';
 
-/** Node's default for `maxHeadersCount`. */
-const MAX_HEADERS = 2000;
+/** Node's default for `maxHeadersCount`: its 2,000 counts names and values. */
+const MAX_HEADERS = 1000;
 
 /** Settings that programs change while the server listens. */
 export interface Settings {
