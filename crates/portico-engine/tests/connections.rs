@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use portico_channel::layout::response_flag as flag;
 use portico_channel::layout::{
-    DESTROY_RESET, SHUTDOWN_CLOSE, command, event, request_flag, timeout_kind,
+    DESTROY_RESET, SHUTDOWN_CLOSE, command, event, open_flag, request_flag, timeout_kind,
 };
 use portico_engine::{CommandError, ListenerOptions};
 use portico_http::ParseErrorCode;
@@ -578,6 +578,49 @@ fn an_adopted_socket_is_a_connection() {
     server.answer(&request, b"x");
     assert_eq!(read_answer(&mut client).1, b"x");
     assert_eq!(server.shard.connection_count(listener), 1);
+}
+
+#[test]
+fn a_unix_socket_serves_too() {
+    let path = std::env::temp_dir().join(format!("portico-engine-{}.sock", std::process::id()));
+    let socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let mut server = Server::new();
+    server
+        .shard
+        .listen(socket.into(), 16, ListenerOptions::default())
+        .unwrap();
+    let mut client = std::os::unix::net::UnixStream::connect(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    std::io::Write::write_all(&mut client, GET.as_bytes()).unwrap();
+    let events = server.until(|events| events.iter().any(|event| event.kind == event::REQUEST));
+    assert_eq!(
+        (events[0].kind, events[0].flags),
+        (event::OPEN, open_flag::UNIX)
+    );
+    assert_eq!(events[0].word(4), 0);
+    server.answer(&events[1], b"x");
+    let mut answer = [0; 39];
+    client.read_exact(&mut answer).unwrap();
+    assert!(answer.ends_with(b"x"));
+}
+
+#[test]
+fn ipv6_addresses_are_told() {
+    let socket = std::net::TcpListener::bind("[::1]:0").unwrap();
+    let address = socket.local_addr().unwrap();
+    let mut server = Server::new();
+    server
+        .shard
+        .listen(socket.into(), 16, ListenerOptions::default())
+        .unwrap();
+    let mut client = std::net::TcpStream::connect(address).unwrap();
+    send(&mut client, GET);
+    let open = server.next(event::OPEN);
+    assert_eq!(open.word(4), 6 | 6 << 8);
+    assert_eq!(
+        (open.word(9), open.word(13)),
+        (1u32.swap_bytes(), 1u32.swap_bytes())
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use portico_channel::layout::{event, open_flag};
 use portico_channel::{EventWriter, Record};
-use portico_sys::{Address, socket};
+use portico_sys::{Address, Family, socket};
 
 use super::{Connection, Stop};
 use crate::core::Core;
@@ -33,17 +33,18 @@ impl Connection {
         events: &mut EventWriter<'_>,
     ) -> Result<(), Stop> {
         let listener = core.listeners.find(self.listener);
-        let is_unix = listener.is_some_and(|listener| listener.is_unix);
+        let local = if listener.is_some_and(|listener| listener.is_unix) {
+            Address::default()
+        } else {
+            socket::local_address(&self.socket)
+        };
+        // An adopted socket may be a Unix one whatever its listener.
+        let is_unix = local.family == Family::None && self.remote.family == Family::None;
         let mut flags = if is_unix { open_flag::UNIX } else { 0 };
         if self.tls.is_some() {
             flags |= open_flag::TLS;
         }
         let mut record = events.record(event::OPEN, flags, self.token, ADDRESS_WORDS, 0)?;
-        let local = if is_unix {
-            Address::default()
-        } else {
-            socket::local_address(&self.socket)
-        };
         record.set(3, self.listener);
         write_address_words(&mut record, &self.remote, &local);
         self.open_told = true;
