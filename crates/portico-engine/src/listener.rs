@@ -170,9 +170,14 @@ fn head_limits(options: &ListenerOptions) -> HeadLimits {
             .unwrap_or(u32::MAX)
             .min(crate::limits::MAX_HEADER_SIZE),
     };
+    // A head's event counts its fields in 16 bits.
+    let max_headers_count = match options.max_headers_count {
+        0 => u32::from(u16::MAX),
+        count => count.min(u32::from(u16::MAX)),
+    };
     HeadLimits {
         max_header_size,
-        max_headers_count: options.max_headers_count,
+        max_headers_count,
         ..default
     }
 }

@@ -16,6 +16,7 @@
 //! `2^20 / 2^bits` connections.
 
 mod application_end;
+mod application_lane;
 mod engine_end;
 mod lane;
 mod mailbox;

@@ -5,7 +5,8 @@
 //! * [`exchanges`]: requests in flight, and the order of their answers; [`answering`] applies the application's records
 //! * [`output`]: bytes to be sent; [`sending`] sends them
 //! * [`deadlines`]: times by which something must have happened
-//! * [`telling`]: events about the connection itself; [`telling_tls`]: about its TLS
+//! * [`telling`]: events about the connection itself; [`telling_requests`]: about requests,
+//!   [`telling_tls`]: about TLS
 //! * [`tls`]: the layer between the socket and all of this, where there is one
 
 mod answering;
@@ -18,6 +19,7 @@ mod receiving;
 mod sending;
 mod state;
 mod telling;
+mod telling_requests;
 mod telling_tls;
 mod tls;
 

@@ -148,7 +148,7 @@ impl Connection {
     }
 
     fn wants_rest(&self) -> bool {
-        !matches!(self.input.phase, Phase::Stopped)
+        !matches!(self.input.phase, Phase::Stopped) && !self.input.refused
     }
 
     fn note_pause(&mut self, result: Result<Pause, Stop>) -> Result<(), Stop> {

@@ -1,0 +1,157 @@
+//! Events about requests: heads, ends of bodies, and what is no request.
+
+use portico_channel::EventWriter;
+use portico_channel::layout::{event, request_flag};
+use portico_http::ParseErrorCode;
+use portico_http::h1::{Expect, Field, Framing, Head};
+
+use super::parsing::to_usize;
+use super::{Connection, Stop};
+use crate::core::Core;
+use crate::limits::CLIENT_ERROR_MS;
+
+/// Words of `REQUEST` before its table of fields.
+const REQUEST_WORDS: usize = 11;
+/// Words of `END` before its table of fields.
+const END_WORDS: usize = 5;
+/// Bytes of one field in a table.
+const FIELD_BYTES: usize = 16;
+
+impl Connection {
+    /// Writes `REQUEST` for a head.
+    pub(super) fn tell_request(
+        &mut self,
+        core: &Core,
+        events: &mut EventWriter<'_>,
+        input: &[u8],
+        head: &Head,
+    ) -> Result<(), Stop> {
+        self.tell_open(core, events)?;
+        let (start, end) = (to_usize(head.start), to_usize(head.head_bytes));
+        let end = if head.upgrade { input.len() } else { end };
+        let bytes = input.get(start..end).unwrap_or_default();
+        let fields = core.parser.fields();
+        let words = REQUEST_WORDS + fields.len() * FIELD_BYTES / 4;
+        let flags = self.request_flags(core, head);
+        let mut record = events.record(event::REQUEST, flags, self.token, words, bytes.len())?;
+        let base = record.payload_offset.wrapping_sub(head.start);
+        record.set(3, self.input.sequence.wrapping_add(1));
+        let count = u32::try_from(fields.len()).unwrap_or(u32::MAX);
+        record.set(
+            4,
+            head.method as u32 | u32::from(head.minor_version) << 8 | count << 16,
+        );
+        record.set(5, base.wrapping_add(head.target.offset));
+        record.set(6, head.target.length);
+        if head.upgrade {
+            record.set(7, base.wrapping_add(head.head_bytes));
+            record.set(
+                8,
+                u32::try_from(input.len())
+                    .unwrap_or(0)
+                    .saturating_sub(head.head_bytes),
+            );
+        } else {
+            record.set(7, 0);
+            record.set(8, 0);
+        }
+        record.set_u64(
+            9,
+            match head.framing {
+                Framing::ContentLength(length) => length,
+                Framing::None | Framing::Chunked => u64::MAX,
+            },
+        );
+        write_fields(record.table(REQUEST_WORDS), fields, base);
+        record.put(0, bytes);
+        Ok(())
+    }
+
+    fn request_flags(&self, core: &Core, head: &Head) -> u32 {
+        let mut flags = 0;
+        let mut set = |condition: bool, flag: u32| {
+            if condition {
+                flags |= flag;
+            }
+        };
+        set(head.keep_alive, request_flag::KEEP_ALIVE);
+        set(head.framing.is_empty(), request_flag::COMPLETE);
+        set(head.framing == Framing::Chunked, request_flag::CHUNKED);
+        set(
+            head.expect == Expect::Continue,
+            request_flag::EXPECT_CONTINUE,
+        );
+        set(head.expect == Expect::Other, request_flag::EXPECT_OTHER);
+        set(head.upgrade, request_flag::UPGRADE);
+        set(head.has_host, request_flag::HAS_HOST);
+        let limit = core
+            .listeners
+            .find(self.listener)
+            .map_or(0, |listener| listener.options.max_requests_per_socket);
+        let number = self.input.sequence.wrapping_add(1);
+        set(limit != 0 && number > limit, request_flag::OVER_LIMIT);
+        set(limit != 0 && number == limit, request_flag::LAST_ALLOWED);
+        flags
+    }
+
+    /// The end of a chunked body. `bytes` hold the trailer section.
+    pub(super) fn tell_end(
+        &mut self,
+        core: &Core,
+        events: &mut EventWriter<'_>,
+        bytes: &[u8],
+    ) -> Result<(), Stop> {
+        let fields = core.parser.fields();
+        let bytes = if fields.is_empty() { &[][..] } else { bytes };
+        let words = END_WORDS + fields.len() * FIELD_BYTES / 4;
+        let mut record = events.record(event::END, 0, self.token, words, bytes.len())?;
+        let base = record.payload_offset;
+        record.set(3, self.input.sequence);
+        record.set(4, u32::try_from(fields.len()).unwrap_or(0));
+        write_fields(record.table(END_WORDS), fields, base);
+        record.put(0, bytes);
+        Ok(())
+    }
+
+    /// Writes `CLIENT_ERROR` with the packet, and stops listening to the peer.
+    pub(super) fn tell_client_error(
+        &mut self,
+        core: &mut Core,
+        events: &mut EventWriter<'_>,
+        code: ParseErrorCode,
+        parsed: usize,
+        packet: &[u8],
+    ) -> Result<(), Stop> {
+        self.tell_open(core, events)?;
+        let mut record = events.record(event::CLIENT_ERROR, 0, self.token, 7, packet.len())?;
+        let offset = record.payload_offset;
+        record.set(3, u32::from(code.number()));
+        record.set(4, u32::try_from(parsed).unwrap_or(u32::MAX));
+        record.set(5, offset);
+        record.set(6, u32::try_from(packet.len()).unwrap_or(0));
+        record.put(0, packet);
+        // Read on, within bounds: the peer's end must be heard of, and unread bytes would make a reset of the close.
+        self.input.ignore_the_rest();
+        self.input.refused = true;
+        self.input.rest = Vec::new();
+        self.input.held = false;
+        self.guard(core, CLIENT_ERROR_MS);
+        Ok(())
+    }
+}
+
+/// Writes a table of fields whose offsets are moved by `base`.
+#[inline]
+fn write_fields(table: &mut [u8], fields: &[Field], base: u32) {
+    for (place, field) in table.chunks_exact_mut(FIELD_BYTES).zip(fields) {
+        let words = [
+            u32::from(field.name_number) << 16 | u32::from(field.name_length),
+            base.wrapping_add(field.name_offset),
+            base.wrapping_add(field.value_offset),
+            field.value_length,
+        ];
+        for (bytes, word) in place.chunks_exact_mut(4).zip(words) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+    }
+}
