@@ -25,7 +25,7 @@ pub(crate) const PIPELINED_REQUESTS: usize = 64;
 /// memory instead.
 pub(crate) const BODY_PIECE_BYTES: usize = 4 * 1024;
 
-/// Bytes of an interim response or of trailer lines in one command.
+/// Template numbers are below this.
 pub(crate) const MAX_TEMPLATES: usize = 256;
 
 /// Lingering close: how long the peer's remaining bytes are read and dropped so that our last answer isn't reset
@@ -38,14 +38,14 @@ pub(crate) const LINGER_BYTES: u64 = 1024 * 1024;
 /// How long the application may take to end a connection after `CLIENT_ERROR`, milliseconds.
 pub(crate) const CLIENT_ERROR_MS: u64 = 120_000;
 
-/// Output buffers kept for reuse.
-pub(crate) const POOLED_BUFFERS: usize = 1024;
+/// Bytes of output buffers kept for reuse.
+pub(crate) const POOLED_BYTES: usize = 4 * 1024 * 1024;
 
 /// Bytes of a new output buffer.
 pub(crate) const BUFFER_BYTES: usize = 512;
 
 /// Buffers that grew beyond are given back to the system, not to the pool.
-pub(crate) const POOLED_BUFFER_BYTES: usize = 32 * 1024;
+pub(crate) const POOLED_BUFFER_BYTES: usize = 256 * 1024;
 
 /// Bytes already sent at the front of an output buffer that are worth moving the rest for.
 pub(crate) const COMPACT_BYTES: usize = 64 * 1024;
