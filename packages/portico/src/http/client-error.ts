@@ -25,6 +25,7 @@ export function clientError(connection: Connection, at: number): void {
   error.reason = reason;
   const start = (at << 2) + words[at + 5];
   error.rawPacket = Buffer.from(bytes.subarray(start, start + words[at + 6]));
+  if (connection.tapped) connection.show(error.rawPacket);
   answerBadRequest(connection, error);
 }
 

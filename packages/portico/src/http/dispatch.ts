@@ -24,7 +24,7 @@ const SPECIAL = layout.REQUEST_FLAG_UPGRADE | layout.REQUEST_FLAG_EXPECT_CONTINU
 export function receiveRequest(connection: Connection, at: number): void {
   const { slab, slab: { words } } = connection.lane;
   const exchange = new Exchange(connection, slab, at, words[at + 3], words[at + 1] >>> 8, METHODS[words[at + 4] & 0xff]);
-  if (connection.tapped) connection.existingSocket?.push(headBytes(exchange));
+  if (connection.tapped) connection.show(headBytes(exchange));
   connection.resource.runInAsyncScope(handle, undefined, exchange);
 }
 

@@ -121,6 +121,7 @@ export function peerEnded(connection: Connection): void {
     return;
   }
   const { server: { server } } = connection;
+  if (connection.destroying) return;
   if (server.httpAllowHalfOpen !== true) {
     if (connection.hasSocket) connection.socket.end();
     connection.shutdown(true);
@@ -203,8 +204,13 @@ function failAcks(connection: Connection): void {
 
 /** Requests and responses that were in flight: 'aborted', 'error', 'close', in Node's order. */
 export function abandonExchanges(connection: Connection): void {
+  abortIncoming(connection);
+  abandonCurrent(connection);
+}
+
+/** All but the response whose turn it was. */
+export function abortIncoming(connection: Connection): void {
   const { current, queue } = connection;
-  connection.current = null;
   connection.queue = null;
   connection.receiving = null;
   if (current === null) return;
@@ -214,5 +220,11 @@ export function abandonExchanges(connection: Connection): void {
     exchange.request.destroy(connectionReset());
   }
   for (const exchange of waiting) exchange.response.destroy(connectionReset());
-  emitClose(current.response);
+}
+
+/** The response whose turn it was. */
+export function abandonCurrent(connection: Connection): void {
+  const { current } = connection;
+  connection.current = null;
+  if (current !== null) emitClose(current.response);
 }

@@ -2,10 +2,27 @@
 
 import { kConnection, type LaneSocket } from '../lane/socket';
 import { answerBadRequest } from './client-error';
+import { abandonCurrent, abortIncoming } from './lifecycle';
 
 /** An error of the socket, while it speaks HTTP, is the client's. */
 export function socketError(this: LaneSocket, error: Error): void {
   answerBadRequest(this[kConnection], error);
+}
+
+/** The socket has closed: what was in flight on it ends, before listeners of the program's hear of it. */
+export function abandonRequests(this: Partial<LaneSocket>): void {
+  // Programs have been seen to call listeners with another `this`.
+  const connection = this[kConnection];
+  if (connection === undefined) return;
+  this.parser?.free();
+  this.parser = null;
+  abortIncoming(connection);
+}
+
+/** As above, for the response whose turn it was. */
+export function abandonResponse(this: Partial<LaneSocket>): void {
+  const connection = this[kConnection];
+  if (connection !== undefined) abandonCurrent(connection);
 }
 
 /** Nobody heard of the timeout: the connection is over. */
@@ -24,6 +41,8 @@ export function onSocketTimeout(this: LaneSocket): void {
 export function releaseFromHttp(socket: LaneSocket): void {
   socket.removeListener('timeout', onSocketTimeout);
   socket.removeListener('error', socketError);
+  socket.removeListener('close', abandonRequests);
+  socket.removeListener('close', abandonResponse);
   socket.parser = null;
   (socket as unknown as { readableFlowing: boolean | null }).readableFlowing = null;
 }

@@ -10,7 +10,6 @@ import * as layout from '../generated/layout';
 import type { SecureInfo, TlsConnection } from '../https/provider';
 import type { Exchange } from '../http/exchange';
 import { flushPending } from '../http/response-output';
-import { abandonExchanges } from '../http/lifecycle';
 import { ADDRESS_WORDS, readAddresses, type Addresses } from './addresses';
 import type { AttachedServer } from './attached-server';
 import type { Lane } from './lane';
@@ -121,6 +120,17 @@ export class Connection implements TlsConnection {
     return readAddresses(this.#address, 0);
   }
 
+  /** Bytes read and written so far. The engine counts; what waits to be handed over is handed over first. */
+  traffic(): readonly [number, number] {
+    if (!this.closed) {
+      this.flushCurrent();
+      this.lane.writer.submit();
+      const [read, written] = this.lane.engine.connectionTraffic(this.token);
+      if (read !== undefined) [this.bytesRead, this.bytesWritten] = [read, written];
+    }
+    return [this.bytesRead, this.bytesWritten];
+  }
+
   /** Puts a new request in its place. */
   enqueue(exchange: Exchange): void {
     this.requests++;
@@ -165,6 +175,15 @@ export class Connection implements TlsConnection {
     this.lane.writer.raw(this.token, layout.RESPONSE_FLAG_ACK, chunk, length, encoding);
   }
 
+  /** Shows listeners of the socket what the engine has read. */
+  show(bytes: Buffer): void {
+    const socket = this.#socket;
+    if (socket === null || socket.destroyed) return;
+    // At once: an error that follows destroys the socket.
+    if (socket.listenerCount('data') > 0) socket.emit('data', bytes);
+    else socket.push(bytes);
+  }
+
   /** Hands over what the current response has kept back. */
   flushCurrent(): void {
     if (this.current !== null) flushPending(this.current);
@@ -180,12 +199,6 @@ export class Connection implements TlsConnection {
   whenClosed(done: () => void): void {
     if (this.closed) process.nextTick(done);
     else (this.#closeCallbacks ??= []).push(done);
-  }
-
-  /** The socket's 'close': what was in flight ends here, before listeners of the program's hear of it. */
-  finishClose(): void {
-    if (this.#socket !== null) this.#socket.parser = null;
-    abandonExchanges(this);
   }
 
   /** `CLOSED` has come: those who waited for it are told. */

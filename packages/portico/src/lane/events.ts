@@ -63,9 +63,8 @@ function receiveChunk(lane: Lane, token: number, at: number): void {
   const { slab, slab: { words } } = lane;
   const length = words[at + 5];
   const sequence = words[at + 3];
-  connection.bytesRead += length;
   const chunk = takeBytes(slab, (at << 2) + words[at + 4], length);
-  if (connection.tapped) connection.existingSocket?.push(chunk);
+  if (connection.tapped) connection.show(chunk);
   if ((words[at + 1] >>> 8 & layout.BODY_FLAG_LAST) === 0) {
     connection.resource.runInAsyncScope(receiveBody, undefined, connection, sequence, chunk);
     return;
@@ -125,7 +124,6 @@ function announce(connection: Connection): void {
 }
 
 function receiveRaw(connection: Connection, bytes: Buffer): void {
-  connection.bytesRead += bytes.byteLength;
   const socket = connection.laneSocket;
   if (!socket.destroyed && !socket.push(bytes)) connection.pause();
 }

@@ -22,11 +22,11 @@ export class SocketHandle {
   }
 
   get bytesRead(): number {
-    return this.#connection.bytesRead;
+    return this.#connection.traffic()[0];
   }
 
   get bytesWritten(): number {
-    return this.#connection.bytesWritten;
+    return this.#connection.traffic()[1];
   }
 
   getAsyncId(): number {
@@ -104,11 +104,7 @@ export class SocketHandle {
   close(done?: () => void): void {
     const connection = this.#connection;
     connection.abort();
-    connection.whenClosed(() => {
-      // What was in flight ends before listeners of 'close' hear of it, as in Node.
-      connection.finishClose();
-      done?.();
-    });
+    if (done !== undefined) connection.whenClosed(done);
   }
 }
 

@@ -11,7 +11,8 @@
 import net = require('node:net');
 import type { Server, Socket } from 'node:net';
 import { socketEncoding } from '../http/errors';
-import { onSocketTimeout, socketError } from '../http/socket-events';
+import { ConnectionParser } from '../http/connection-parser';
+import { abandonRequests, abandonResponse, onSocketTimeout, socketError } from '../http/socket-events';
 import type { Connection } from './connection';
 import { SocketHandle } from './socket-handle';
 
@@ -22,7 +23,7 @@ export const kConnection = Symbol('portico.connection');
 export interface LaneSocket extends Socket {
   [kConnection]: Connection;
   server: Server | null;
-  parser: unknown;
+  parser: ConnectionParser | null;
   _httpMessage: unknown;
   _paused: boolean;
   _handle: SocketHandle | null;
@@ -154,9 +155,11 @@ export function ConnectionSocket(this: LaneSocket, connection: Connection): void
   });
   this.server = server;
   this._paused = false;
-  this.parser = { socket: this, incoming: null };
+  this.parser = new ConnectionParser(this);
   this.on('timeout', onSocketTimeout);
   this.on('error', socketError);
+  this.on('close', abandonRequests);
+  this.on('close', abandonResponse);
   if (connection.timeoutMs > 0) this.timeout = connection.timeoutMs;
 }
 ConnectionSocket.prototype = plainPrototype();

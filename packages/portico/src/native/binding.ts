@@ -123,6 +123,8 @@ export interface Engine {
   /** Stops accepting. Its connections live on. */
   closeListener(listener: number): void;
   connectionCount(listener: number): number;
+  /** Bytes that a connection has read and that the kernel has taken of it; empty if it has gone. */
+  connectionTraffic(connection: number): number[];
   createTlsContext(options: TlsContextOptions): number;
   releaseTlsContext(context: number): void;
   /** Uses a context for SNI names that match the pattern (`*.example.com` or a name). Later ones win. */
