@@ -5,7 +5,7 @@
 const { resolve } = require('node:path');
 const tools = require('./scenario-tools.cjs');
 
-const SCENARIO_LIMIT_MS = 10_000;
+const SCENARIO_LIMIT_MS = 5_000;
 
 async function main() {
   const scenarios = require(resolve(process.argv[2]));

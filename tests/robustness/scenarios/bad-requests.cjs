@@ -128,3 +128,33 @@ exports.a_half_request_then_the_end_is_a_clientError = async (log) => {
   await client.all();
   await close(server);
 };
+
+exports.a_clientError_listener_that_does_nothing_leaves_the_end_to_the_client = async (log) => {
+  const server = http.createServer((req, res) => res.end('x'));
+  server.on('clientError', (error, socket) => {
+    log('server', error.code);
+    socket.on('close', () => log('server', 'close'));
+  });
+  const client = new RawClient(await listen(server));
+  client.write('nonsense\r\n\r\n');
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  log('wire', client.text(), client.ended);
+  client.socket.end();
+  log('wire', await client.all());
+  await new Promise((resolve) => server.close(resolve));
+};
+
+exports.what_comes_after_an_error_is_an_error_again = async (log) => {
+  let count = 0;
+  const server = http.createServer((req, res) => res.end('x'));
+  server.on('clientError', (error, socket) => {
+    count += 1;
+    log('server', error.code, error.rawPacket.toString());
+    if (count === 3) socket.destroy();
+    else client.write(`*${count}`);
+  });
+  const client = new RawClient(await listen(server));
+  client.write('*');
+  log('wire', await client.all());
+  await close(server);
+};
