@@ -124,9 +124,14 @@ export class Connection implements TlsConnection {
   traffic(): readonly [number, number] {
     if (!this.closed) {
       this.flushCurrent();
-      this.lane.writer.submit();
-      const [read, written] = this.lane.engine.connectionTraffic(this.token);
-      if (read !== undefined) [this.bytesRead, this.bytesWritten] = [read, written];
+      const { engine, writer } = this.lane;
+      const [read = this.bytesRead, written = this.bytesWritten] = engine.connectionTraffic(this.token);
+      const waiting = writer.state[0];
+      writer.submit();
+      // What is handed over may end the connection: until its `CLOSED` comes, what was handed over is the best figure.
+      [this.bytesRead, this.bytesWritten] = [read, written + waiting];
+      const now = engine.connectionTraffic(this.token);
+      if (now.length === 2) [this.bytesRead, this.bytesWritten] = now as [number, number];
     }
     return [this.bytesRead, this.bytesWritten];
   }
