@@ -6,12 +6,13 @@ import type { Connection } from '../lane/connection';
 import type { Acknowledgement, Exchange } from './exchange';
 import { connectionReset } from './errors';
 import { dumpUnread } from './incoming-message';
+import { endMeasure, isMeasured } from './performance';
 
 const responseFinish = diagnostics.channel('http.server.response.finish');
 
 /** Whether somebody subscribed to the end of responses. */
 export function finishIsObserved(): boolean {
-  return responseFinish.hasSubscribers;
+  return responseFinish.hasSubscribers || isMeasured();
 }
 
 /** Event `FLUSHED`: so many records, oldest first, have been handed to the kernel. */
@@ -72,6 +73,7 @@ export function finish(exchange: Exchange): void {
 /** What the server does when a response is finished, before the program's own listeners. */
 function release(exchange: Exchange): void {
   const { connection, request, response } = exchange;
+  if (isMeasured()) endMeasure(response);
   if (responseFinish.hasSubscribers) {
     const { server } = connection.server;
     responseFinish.publish({ request, response, socket: connection.socket, server });

@@ -12,6 +12,7 @@ import { REQUEST_FLAG_KEEP_ALIVE } from '../generated/layout';
 import { kExchange, type Exchange } from './exchange';
 import { defineHeaderFields } from './header-fields';
 import { minorVersion, requestField, type Request } from './incoming-message';
+import { beginMeasure, isMeasured } from './performance';
 import { renderHead, type HeaderArgument } from './response-head';
 import { defineOutput } from './response-output';
 import { defineState } from './response-state';
@@ -61,6 +62,7 @@ export interface Response {
   appendHeader(name: string, value: unknown): unknown;
   removeHeader(name: string): void;
   hasHeader(name: string): boolean;
+  getHeaders(): Record<string, unknown>;
   writeHead(status: number, reason?: unknown, headers?: HeaderArgument): Response;
   writeContinue(callback?: () => void): void;
   end(chunk?: unknown, encoding?: unknown, callback?: unknown): Response;
@@ -103,6 +105,7 @@ export function makeResponse(exchange: Exchange): Response {
     response.useChunkedEncodingByDefault = /(?:^|\W)chunked(?:$|\W)/i.test(requestField(exchange, 'te') ?? '');
   }
   if (server.uniqueHeaders !== null) response[kUniqueHeaders] = server.uniqueHeaders;
+  if (isMeasured()) beginMeasure(exchange.request, response);
   if (tellsResponseCreated && responseCreated.hasSubscribers && server.serverResponse === undefined) {
     responseCreated.publish({ request: exchange.request, response });
   }
