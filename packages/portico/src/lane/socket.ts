@@ -15,6 +15,7 @@ import { ConnectionParser } from '../http/connection-parser';
 import { abandonRequests, abandonResponse, onSocketTimeout, socketError } from '../http/socket-events';
 import type { Connection } from './connection';
 import { SocketHandle } from './socket-handle';
+import { hideTunnelHandle } from './tunnel-handle';
 
 /** Key of a socket's connection. */
 export const kConnection = Symbol('portico.connection');
@@ -139,6 +140,7 @@ export function defineSocketMembers(prototype: object): void {
     Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
   }
   Object.defineProperty(prototype, '_httpMessage', httpMessage);
+  hideTunnelHandle(prototype, (socket) => (socket as LaneSocket)[kConnection]?.tunnel ?? false);
 }
 
 /**
