@@ -41,7 +41,8 @@ test-rust: ## Rust tests
 
 test-typescript: build ## TypeScript unit tests, on this machine's Node
 	@scripts/need.sh openssl curl
-	$(NODE) --test $$(find packages/portico/test -name '*.test.*') tests/wire/check-node.mjs
+	$(NODE) --test $$(find packages/portico/test -name '*.test.*') tests/wire/check-node.mjs bench/test/*.test.mjs
+	PORTICO_REQUIRE=1 $(NODE) --import ./packages/portico/dist/register.js --test tests/wire/check-portico.mjs
 
 tests/node_modules/.package-lock.json: tests/package.json tests/package-lock.json
 	cd tests && npm ci --no-audit --no-fund

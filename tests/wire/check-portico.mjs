@@ -21,7 +21,7 @@ test('portico is loaded', () => {
 
 for (const row of readCases()) {
   test(`${row.file}:${row.line} ${row.name}`, async () => {
-    const { verdict, fields } = await nodeVerdict(unescapeBytes(row.bytes));
+    const { verdict, fields } = await nodeVerdict(unescapeBytes(row.bytes), row.portico);
     // With too many fields the JavaScript lane does as the Node that it runs in.
     const ofThisNode = before94 && row.portico.startsWith('HPE_HEADER_OVERFLOW') && row['node-9.3'];
     assert.equal(withoutOverflowOffset(verdict), withoutOverflowOffset(ofThisNode || row.portico));
