@@ -121,6 +121,8 @@ for (const name of ['on', 'addListener', 'prependListener'] as const) {
   Object.assign(members, { [name](this: LaneSocket, event: string, listener: () => void): unknown {
     const connection = this[kConnection];
     if ((event === 'data' || event === 'readable') && !connection.tunnel) connection.tapped = true;
+    // `tls.TLSSocket` takes a socket that shows no handle for one that has yet to connect, and waits for this.
+    if (event === 'connect' && connection.tunnel) process.nextTick(() => this.emit('connect'));
     return net.Socket.prototype[name].call(this, event, listener);
   } });
 }
