@@ -326,6 +326,9 @@ impl Watcher {
                     (known.upgrade, known.tunnel) = (false, true)
                 }
                 command::PROCEED => known.upgrade = false,
+                command::DISCARD if !known.upgrade && record.word(3) == known.requests => {
+                    known.body = false;
+                }
                 command::RESPOND
                 | command::DATA
                 | command::END
