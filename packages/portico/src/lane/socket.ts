@@ -136,12 +136,24 @@ const httpMessage: PropertyDescriptor = {
   },
 };
 
+/** A counter that stays right after the socket's end: the engine tells the totals last. */
+function counter(prototype: object, name: string, index: 0 | 1): void {
+  Object.defineProperty(prototype, name, {
+    configurable: true,
+    enumerable: true,
+    get(this: LaneSocket): number { return this[kConnection].traffic()[index]; },
+  });
+}
+
 /** Gives a prototype (one that inherits from `net.Socket.prototype`) the members of a connection's socket. */
 export function defineSocketMembers(prototype: object): void {
   for (const [name, value] of Object.entries(members)) {
     Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
   }
   Object.defineProperty(prototype, '_httpMessage', httpMessage);
+  counter(prototype, 'bytesRead', 0);
+  counter(prototype, 'bytesWritten', 1);
+  counter(prototype, '_bytesDispatched', 1);
   hideTunnelHandle(prototype, (socket) => (socket as LaneSocket)[kConnection]?.tunnel ?? false);
 }
 

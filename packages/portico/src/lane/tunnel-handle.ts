@@ -17,7 +17,7 @@ type Method = (this: object, ...args: unknown[]) => unknown;
 /** The methods of `net.Socket` that ask for the handle. */
 const METHODS = ['_destroy', 'ref', 'unref', '_getpeername', '_getsockname'] as const;
 /** Likewise its accessors. */
-const ACCESSORS = ['bytesRead', 'bytesWritten', '_bytesDispatched', 'pending'] as const;
+const ACCESSORS = ['pending'] as const;
 
 const stock = net.Socket.prototype as unknown as Record<string, Method>;
 
