@@ -133,7 +133,7 @@ module.exports = {
     await close(server);
   },
   maxRequestsPerSocket_closes_the_connection: async (log) => {
-    const server = http.createServer((req, res) => res.end(req.url));
+    const server = http.createServer({ keepAliveTimeout: 100 }, (req, res) => res.end(req.url));
     server.maxRequestsPerSocket = 2;
     server.on('dropRequest', (req, socket) => log('server', 'dropRequest', req.url, socket.destroyed));
     const requests = [1, 2, 3].map((number) => `GET /${number} HTTP/1.1\r\nHost: a\r\n\r\n`).join('');
