@@ -12,8 +12,9 @@
 //! Offsets inside a record count bytes from the record's first byte. 64-bit numbers take two words, low word first.
 //!
 //! A **connection token** is `slot | generation << 20`: 20 bits of slot, 11 bits of generation, so that it is a
-//! non-negative 32-bit integer. A command whose generation is not the slot's present one is ignored: it crossed with
-//! the connection's end. A **sequence number** names a request on its connection, counted from 1.
+//! non-negative 32-bit integer. An engine of several threads keeps a thread's index in the highest bits of the slot. A
+//! command whose generation is not the slot's present one is ignored: it crossed with the connection's end. A
+//! **sequence number** names a request on its connection, counted from 1.
 //!
 //! This table is the only source of these numbers: `make generate` writes the
 //! TypeScript copy.
@@ -35,7 +36,8 @@ pub mod event {
     /// four), `10..14` local address, `14` IPv6 scope id of the remote address.
     /// Flags: [`super::open_flag`].
     pub const OPEN: u32 = 1;
-    /// The TLS handshake of a connection is complete. Follows `OPEN`.
+    /// The TLS handshake of a connection is complete. Follows `OPEN`: at once where that has been sent, else together
+    /// with it.
     ///
     /// `2` token, `3` protocol version (0x0303, 0x0304) and `<< 16` cipher suite number, `4` verification result
     /// (0 = no certificate asked for or verified; else the `portico_tls::VerifyError` number), `5`/`6` offset and
@@ -58,7 +60,8 @@ pub mod event {
     ///
     /// `2` token, `3` sequence number, `4` number of trailer fields, then four words each as in `REQUEST`.
     pub const END: u32 = 5;
-    /// A connection has gone; its token is dead.
+    /// A connection has gone; its token is dead. Its socket may live on for a while, unseen, so that the last answer is
+    /// not reset. A `FLUSHED` that is due comes before.
     ///
     /// `2` token, `3` errno (0 = orderly), `4`/`5` bytes read, `6`/`7` bytes written.
     pub const CLOSED: u32 = 6;
@@ -67,7 +70,7 @@ pub mod event {
     /// `2` token, `3` number of acknowledged records since the last `FLUSHED`, `4` bytes still queued.
     pub const FLUSHED: u32 = 7;
     /// The peer broke the protocol. Parsing has stopped; the connection stays open for the application's answer
-    /// (`RAW`, then `SHUTDOWN` or `DESTROY`).
+    /// (`RAW`, then `SHUTDOWN` or `DESTROY`). What the peer still sends is dropped; its end is told (`PEER_END`).
     ///
     /// `2` token, `3` error number (`portico_http::ParseErrorCode`), `4` bytes of the packet parsed before the error,
     /// `5`/`6` offset and length of the packet.
@@ -76,11 +79,11 @@ pub mod event {
     pub const TIMEOUT: u32 = 9;
     /// Bytes on a connection that was taken over: `2` token, `4`/`5` offset and length.
     pub const RAW: u32 = 10;
-    /// The peer has ended its side (FIN). `2` token. In HTTP mode sent only while a request is in flight; a
-    /// connection without one is closed by the engine.
+    /// The peer has ended its side (FIN, or close_notify). `2` token. In HTTP mode sent only while a request is in
+    /// flight or after `CLIENT_ERROR`; else the engine closes the connection.
     pub const PEER_END: u32 = 11;
-    /// A ClientHello awaits its certificate: `2` token, `3` listener, `4`/`5` offset and length of the SNI name
-    /// (length 0: none sent). Answer with `SERVER_NAME`.
+    /// A ClientHello awaits its certificate: `2` token, `3` listener, `4`/`5` offset and length of the SNI name.
+    /// Answer with `SERVER_NAME`. A ClientHello without a name is not asked about, as in Node.
     pub const SERVER_NAME: u32 = 12;
     /// A ClientHello awaits its ALPN protocol: `2` token, `3` listener, `4`/`5` the SNI name, `6`/`7` the offered
     /// protocols, each with a length byte before it. Answer with `ALPN`.
@@ -88,7 +91,7 @@ pub mod event {
     /// A line for the key log: `2` token, `3` listener, `4`/`5` offset and length.
     pub const KEY_LOG: u32 = 14;
     /// A TLS handshake failed: `2` token (0 if the connection was never opened), `3` listener, `4`/`5` offset and
-    /// length of `CODE message`.
+    /// length of `CODE message`. The engine ends the connection: `CLOSED` follows if it was opened.
     pub const TLS_ERROR: u32 = 15;
     /// A connection was refused for `max_connections`: `2` 0, `3` listener, `4..15` addresses as in `OPEN`.
     pub const DROPPED: u32 = 16;
@@ -181,7 +184,7 @@ pub mod command {
     pub const RAW: u32 = 8;
     /// Send what is queued, then end our side (FIN). With flag 1 (`SHUTDOWN_CLOSE`): then close.
     pub const SHUTDOWN: u32 = 9;
-    /// Close now; what is queued is lost. With flag 1 (`DESTROY_RESET`): with a reset. `CLOSED` follows.
+    /// Close now; what is queued and the kernel does not take at once is lost. With flag 1 (`DESTROY_RESET`): with a reset. `CLOSED` follows.
     pub const DESTROY: u32 = 10;
     /// Inactivity timeout of this connection: `4` milliseconds, 0 = none.
     pub const SET_TIMEOUT: u32 = 11;
@@ -191,7 +194,7 @@ pub mod command {
     pub const TAKE_OVER: u32 = 13;
     /// The upgrade is not wanted: the request is an ordinary one.
     pub const PROCEED: u32 = 14;
-    /// Answer to the event `SERVER_NAME`: `4` TLS context number, or -1: refuse.
+    /// Answer to the event `SERVER_NAME`: `4` TLS context number; 0: what the listener has for the name; -1: refuse.
     pub const SERVER_NAME: u32 = 15;
     /// Answer to the event `ALPN`: `4` length, payload: the protocol; length 0: refuse (no_application_protocol);
     /// length -1: go on without ALPN.
