@@ -3,6 +3,7 @@
 //! A thin layer over `rustix`: readiness ([`Epoll`]), stream sockets ([`socket`]), one deadline descriptor
 //! ([`DeadlineTimer`]), a wake-up descriptor ([`Wake`]) and clocks ([`clock`]). Nothing here blocks but
 //! [`Epoll::wait`]. Errors are [`Errno`], because the engine decides by number.
+#![forbid(unsafe_code)]
 
 mod address;
 pub mod clock;

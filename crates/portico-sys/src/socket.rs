@@ -136,3 +136,56 @@ pub fn set_keep_alive(socket: impl AsFd, on: bool, delay: Duration) -> Result<()
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::{Epoll, Errno, Interest, ReadyList};
+    use std::net::{TcpListener, TcpStream};
+
+    #[test]
+    fn an_edge_comes_for_data_for_room_and_for_the_end() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (socket, remote) = accept(&listener).unwrap();
+        assert_eq!(remote, Address::from(client.local_addr().unwrap()));
+        let epoll = Epoll::new().unwrap();
+        epoll.add(&socket, 7, Interest::Connection).unwrap();
+        let mut list = ReadyList::new(4);
+        let mut wait = || {
+            let mut found = Vec::new();
+            epoll
+                .wait(&mut list, Some(Duration::from_secs(5)), |ready| {
+                    found.push(ready)
+                })
+                .unwrap();
+            found
+        };
+        assert!(wait()[0].writable);
+        send(&client, b"data").unwrap();
+        let ready = wait();
+        assert!(ready[0].token == 7 && ready[0].readable && !ready[0].hang_up);
+        let mut buffer = [0; 8];
+        assert_eq!(receive(&socket, &mut buffer), Ok(4));
+        assert_eq!(receive(&socket, &mut buffer), Err(Errno::AGAIN));
+        end(&client).unwrap();
+        assert!(wait()[0].hang_up);
+        assert_eq!(receive(&socket, &mut buffer), Ok(0));
+    }
+
+    #[test]
+    fn accepted_sockets_inherit_their_listeners_options() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        set_no_delay(&listener, true).unwrap();
+        set_keep_alive(&listener, true, Duration::from_secs(30)).unwrap();
+        let _client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (socket, _) = accept(&listener).unwrap();
+        assert!(sockopt::tcp_nodelay(&socket).unwrap());
+        assert!(sockopt::socket_keepalive(&socket).unwrap());
+        assert_eq!(
+            sockopt::tcp_keepidle(&socket).unwrap(),
+            Duration::from_secs(30)
+        );
+    }
+}
