@@ -54,12 +54,20 @@ function highWaterMark(exchange: Exchange): number {
   return exchange.connection.server.highWaterMark ?? getDefaultHighWaterMark(false);
 }
 
+/** Bytes around a chunk of so many. */
+function chunkFraming(bytes: number): number {
+  return bytes.toString(16).length + 4;
+}
+
 /** Bytes that the program has written and that are not known to have left. */
 function writableLength(exchange: Exchange): number {
   const { pendingBytes } = exchange;
-  if (pendingBytes === 0 || !joinsChunks || !exchange.response.chunkedEncoding) return pendingBytes + exchange.unsentBytes;
+  if (pendingBytes === 0 || !exchange.response.chunkedEncoding) return pendingBytes + exchange.unsentBytes;
   // What is kept back counts with the framing it will get.
-  return pendingBytes + pendingBytes.toString(16).length + 4 + exchange.unsentBytes;
+  let framing = 0;
+  if (joinsChunks) framing = chunkFraming(pendingBytes);
+  else for (const { length } of exchange.pending ?? []) framing += length === 0 ? 0 : chunkFraming(length);
+  return pendingBytes + framing + exchange.unsentBytes;
 }
 
 /** Whether more may be written without waiting for 'drain'. */
