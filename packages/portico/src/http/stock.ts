@@ -96,7 +96,14 @@ function probeJoining(): boolean {
     writableHighWaterMark: 1024, _httpMessage: message };
   message._header = message._implicitHeader = ignore;
   message._headerSent = message.chunkedEncoding = true;
-  message.write('x');
+  // The uncorking that follows must not reach the program's async hooks.
+  const { nextTick } = process;
+  process.nextTick = ignore as unknown as typeof nextTick;
+  try {
+    message.write('x');
+  } finally {
+    process.nextTick = nextTick;
+  }
   return message.writableCorked > 0;
 }
 /** Whether the channel `http.server.response.created` exists. */
