@@ -4,7 +4,7 @@ import { EventEmitter } from 'node:events';
 import { getDefaultHighWaterMark } from 'node:stream';
 import { kExchange, type Exchange } from './exchange';
 import { finish } from './lifecycle';
-import { WRITTEN_AT_ONCE_BYTES } from './response-output';
+import { WRITTEN_AT_ONCE_BYTES } from './response-write';
 import type { Response } from './server-response';
 import { finishesEarly, joinsChunks, kHighWaterMark, stockResponse } from './stock';
 

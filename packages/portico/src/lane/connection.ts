@@ -9,7 +9,7 @@ import type { Socket } from 'node:net';
 import * as layout from '../generated/layout';
 import type { SecureInfo, TlsConnection } from '../https/provider';
 import type { Exchange } from '../http/exchange';
-import { flushPending } from '../http/response-output';
+import { flushPending } from '../http/response-write';
 import { ADDRESS_WORDS, readAddresses, type Addresses } from './addresses';
 import type { AttachedServer } from './attached-server';
 import type { Lane } from './lane';

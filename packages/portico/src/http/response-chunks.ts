@@ -1,0 +1,54 @@
+/** Chunks of a body: what may be written, and in what form. */
+
+import type { Chunk } from '../lane/writer';
+import { bodyNotAllowed, unknownEncoding } from './errors';
+import type { Callback } from './exchange';
+import type { Response } from './server-response';
+import { stockResponse } from './stock';
+
+type Stock = Record<string, (this: unknown, ...args: unknown[]) => unknown>;
+const stock = stockResponse as Stock;
+
+export function byteLength(chunk: Chunk, encoding: BufferEncoding | undefined): number {
+  return typeof chunk === 'string' ? Buffer.byteLength(chunk, encoding) : chunk.byteLength;
+}
+
+export function isBytes(chunk: unknown): chunk is Uint8Array {
+  return chunk instanceof Uint8Array || Object.prototype.toString.call(chunk) === '[object Uint8Array]';
+}
+
+export function checkedChunk(chunk: unknown): Chunk {
+  if (typeof chunk === 'string' || isBytes(chunk)) return chunk;
+  return rejectChunk(chunk);
+}
+
+/** Node's own words for a chunk of the wrong type. */
+export function rejectChunk(chunk: unknown): never {
+  stock.write.call({ finished: false }, chunk);
+  throw new TypeError('Invalid chunk');
+}
+
+export function checkEncoding(chunk: Chunk, encoding: unknown): void {
+  if (typeof chunk === 'string' && encoding && !Buffer.isEncoding(encoding as string)) throw unknownEncoding(encoding as string);
+}
+
+/** False: this kind of response has no body, and what is written is dropped. */
+export function mayHaveBody(response: Response): boolean {
+  if (response._hasBody) return true;
+  if (response.exchange.connection.server.server.rejectNonStandardBodyWrites === true) throw bodyNotAllowed();
+  return false;
+}
+
+export function isStrict(response: Response): boolean {
+  return response._contentLength != null && response._hasBody && !response._removedContLen && !response.chunkedEncoding
+    && !response.hasHeader('transfer-encoding');
+}
+
+/** To the callback and, if the response still lives by then, as 'error'. */
+export function reportError(response: Response, error: Error, callback: unknown): void {
+  if (response.destroyed) return;
+  process.nextTick(() => {
+    if (typeof callback === 'function') (callback as Callback)(error);
+    if (!response.destroyed) response.emit('error', error);
+  });
+}

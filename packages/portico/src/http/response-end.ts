@@ -1,0 +1,135 @@
+/**
+ * `end`: the last records of a response, and who is told of them.
+ *
+ * An acknowledgement is asked for only where somebody can notice it.
+ */
+
+import * as layout from '../generated/layout';
+import type { Chunk } from '../lane/writer';
+import { alreadyFinished, contentLengthMismatch, writeAfterEnd } from './errors';
+import { kExchange, type Callback, type Exchange } from './exchange';
+import { finish, finishIsObserved, leave } from './lifecycle';
+import { byteLength, checkedChunk, checkEncoding, isStrict, mayHaveBody, reportError } from './response-chunks';
+import { addPending, callAll, sendHead, sendPending, WRITTEN_AT_ONCE_BYTES } from './response-write';
+import type { Response } from './server-response';
+import { finishesEarly, stockResponse } from './stock';
+
+const { RESPONSE_FLAG_END, RESPONSE_FLAG_ACK, RESPONSE_FLAG_CLOSE } = layout;
+type Stock = Record<string, (this: unknown, ...args: unknown[]) => unknown>;
+const stock = stockResponse as Stock;
+
+export function end(this: Response, chunk?: unknown, encoding?: unknown, callback?: unknown): Response {
+  const exchange = this[kExchange];
+  if (exchange === undefined) return stock.end.call(this, chunk, encoding, callback) as Response;
+  if (typeof chunk === 'function') {
+    callback = chunk;
+    chunk = encoding = undefined;
+  } else if (typeof encoding === 'function') {
+    callback = encoding;
+    encoding = undefined;
+  }
+  if (this.finished) return endAgain(this, exchange, chunk, callback);
+  const body = chunk ? checkedChunk(chunk) : undefined;
+  const length = body === undefined ? 0 : byteLength(body, encoding as BufferEncoding);
+  if (this.strictContentLength) checkTotal(this, exchange, length, body !== undefined);
+  if (exchange.head === null && !this.destroyed) {
+    this._contentLength = length;
+    this._implicitHeader();
+  }
+  if (typeof callback === 'function') addEndCallback(this, exchange, callback as Callback);
+  if (this.destroyed) return endDestroyed(this, exchange);
+  const allowed = body !== undefined && mayHaveBody(this);
+  if (allowed && this.chunkedEncoding) checkEncoding(body, encoding);
+  this.finished = true;
+  exchange.corked = 0;
+  finishOutput(this, exchange, allowed ? body : undefined, allowed ? length : 0, encoding as BufferEncoding | undefined);
+  return this;
+}
+
+/** Before Node 26 the callback is a listener of 'finish' like others. */
+function addEndCallback(response: Response, exchange: Exchange, callback: Callback): void {
+  if (finishesEarly) response.once('finish', callback);
+  else if (exchange.ended && !exchange.acknowledged) process.nextTick(callback, null);
+  else (exchange.endCallbacks ??= []).push(callback);
+}
+
+/** `end` after `end`. */
+function endAgain(response: Response, exchange: Exchange, chunk: unknown, callback: unknown): Response {
+  if (chunk) {
+    reportError(response, writeAfterEnd(), callback);
+  } else if (typeof callback === 'function') {
+    if (response.writableFinished) (callback as Callback)(alreadyFinished('end'));
+    else addEndCallback(response, exchange, callback as Callback);
+  }
+  return response;
+}
+
+/** `end` on a response whose connection has gone: nothing is sent, and nothing is told. */
+function endDestroyed(response: Response, exchange: Exchange): Response {
+  response.finished = true;
+  exchange.ended = true;
+  // Nothing will be told of the end, and nothing is to be made up for late listeners.
+  exchange.acknowledged = true;
+  if (exchange.isCurrent || exchange.connection.closed) response._finish();
+  return response;
+}
+
+/** `strictContentLength`: what is written must be what was announced. */
+function checkTotal(response: Response, exchange: Exchange, length: number, final: boolean): void {
+  const total = exchange.writtenBytes + length;
+  if (isStrict(response) && total !== response._contentLength) throw contentLengthMismatch(total, response._contentLength as number);
+  if (final) exchange.writtenBytes = total;
+}
+
+/** The last records of a response. */
+function finishOutput(response: Response, exchange: Exchange, chunk: Chunk | undefined, length: number,
+  encoding: BufferEncoding | undefined): void {
+  const { connection } = exchange;
+  const noticed = isNoticed(response, exchange);
+  const trailer = response._trailer !== '' && response.chunkedEncoding && response._hasBody ? response._trailer : '';
+  const early = noticed && exchange.isCurrent && exchange.unsentBytes + exchange.pendingBytes + length <= WRITTEN_AT_ONCE_BYTES;
+  let flags = noticed && !early ? RESPONSE_FLAG_END | RESPONSE_FLAG_ACK : RESPONSE_FLAG_END;
+  if (response._last) {
+    flags |= RESPONSE_FLAG_CLOSE;
+    connection.ending = true;
+  }
+  exchange.acknowledged = noticed;
+  exchange.ended = true;
+  exchange.endTurn = connection.lane.turn;
+  if (exchange.pending === null && trailer === '' && !exchange.headSent) {
+    sendHead(exchange, flags, chunk, length, encoding);
+  } else {
+    if (chunk !== undefined) addPending(exchange, chunk, length, encoding, undefined);
+    length = exchange.pendingBytes;
+    const callbacks = sendPending(exchange, flags, trailer);
+    if (callbacks !== null && early) process.nextTick(callAll, callbacks);
+    else if (callbacks !== null) exchange.endCallbacks = callbacks.concat(exchange.endCallbacks ?? []);
+  }
+  if (!noticed) {
+    exchange.leftEarly = exchange.isCurrent;
+    leave(exchange);
+    return;
+  }
+  if (early) {
+    process.nextTick(finishEarly, exchange);
+  } else {
+    exchange.unsentBytes += length;
+    (exchange.acks ??= []).push({ bytes: length, callbacks: null, end: true });
+  }
+  if (response._events !== undefined && exchange.isCurrent) response._finish();
+}
+
+/**
+ * What surely fits into the socket's buffer counts as sent, as it does in Node, which writes it at once: 'finish' comes
+ * in the next tick, and the engine need not tell when it has really sent it.
+ */
+function finishEarly(exchange: Exchange): void {
+  if (!exchange.finished) finish(exchange);
+}
+
+/** Whether anybody could tell when the response has been sent. If not, the engine need not tell us. */
+function isNoticed(response: Response, exchange: Exchange): boolean {
+  return response._events !== undefined || exchange.endCallbacks !== null || exchange.touched
+    || (exchange.flags & layout.REQUEST_FLAG_COMPLETE) === 0 || exchange.pending !== null
+    || exchange.acks !== null && exchange.acks.length > 0 || response._last && exchange.connection.hasSocket || finishIsObserved();
+}

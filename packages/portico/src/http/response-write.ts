@@ -1,0 +1,146 @@
+/**
+ * `write`: chunks that are kept until the tick ends, or while the response is corked, and leave together.
+ */
+
+import * as layout from '../generated/layout';
+import type { Head } from '../lane/templates';
+import type { Chunk } from '../lane/writer';
+import { contentLengthMismatch, streamDestroyed, writeAfterEnd } from './errors';
+import { kExchange, type Callback, type Exchange, type PendingWrite } from './exchange';
+import { byteLength, checkEncoding, isBytes, isStrict, mayHaveBody, rejectChunk, reportError } from './response-chunks';
+import { hasRoom } from './response-state';
+import type { Response } from './server-response';
+import { joinsChunks, joinsCorkedChunks, stockResponse } from './stock';
+
+const { RESPONSE_FLAG_END, RESPONSE_FLAG_ACK } = layout;
+/** Chunks up to this total are joined before they are handed over. */
+const JOIN_BYTES = 16 * 1024;
+/** What surely fits into a socket's buffer. */
+export const WRITTEN_AT_ONCE_BYTES = 16 * 1024;
+
+type Stock = Record<string, (this: unknown, ...args: unknown[]) => unknown>;
+const stock = stockResponse as Stock;
+
+export function write(this: Response, chunk: unknown, encoding?: unknown, callback?: unknown): boolean {
+  const exchange = this[kExchange];
+  if (exchange === undefined) return stock.write.call(this, chunk, encoding, callback) as boolean;
+  if (typeof encoding === 'function') {
+    callback = encoding;
+    encoding = undefined;
+  }
+  if (typeof chunk !== 'string' && !isBytes(chunk)) rejectChunk(chunk);
+  if (this.finished || this.destroyed) return refuseWrite(this, callback);
+  const length = byteLength(chunk, encoding as BufferEncoding);
+  if (this.strictContentLength) checkPart(this, exchange, length);
+  if (exchange.head === null) this._implicitHeader();
+  if (!mayHaveBody(this)) {
+    process.nextTick(typeof callback === 'function' ? callback as Callback : ignore);
+    return true;
+  }
+  if (this.chunkedEncoding) checkEncoding(chunk, encoding);
+  const { connection } = exchange;
+  if (connection.closed || connection.destroying) return false;
+  addPending(exchange, chunk, length, (encoding ?? undefined) as BufferEncoding | undefined,
+    typeof callback === 'function' ? callback as Callback : undefined);
+  if (!exchange.isCurrent && exchange.corked === 0) {
+    // Without its turn a response has no socket to be corked with: each write is a chunk, as in Node.
+    flushPending(exchange);
+  } else if (!exchange.flushScheduled && exchange.corked === 0) {
+    exchange.flushScheduled = true;
+    process.nextTick(flushScheduled, exchange);
+  }
+  const room = hasRoom(exchange);
+  if (!room) exchange.needDrain = true;
+  return room;
+}
+
+function refuseWrite(response: Response, callback: unknown): boolean {
+  const error = response.finished ? writeAfterEnd() : streamDestroyed('write');
+  if (!response.destroyed) reportError(response, error, callback);
+  else if (typeof callback === 'function') process.nextTick(callback as Callback, error);
+  return false;
+}
+
+/** `strictContentLength`: not more than was announced. */
+function checkPart(response: Response, exchange: Exchange, length: number): void {
+  const total = exchange.writtenBytes + length;
+  if (isStrict(response) && total > (response._contentLength as number)) {
+    throw contentLengthMismatch(total, response._contentLength as number);
+  }
+  exchange.writtenBytes = total;
+}
+
+function flushScheduled(exchange: Exchange): void {
+  exchange.flushScheduled = false;
+  if (exchange.corked === 0) flushPending(exchange);
+}
+
+/** Hands over what was written so far. */
+export function flushPending(exchange: Exchange): void {
+  if (exchange.pending === null || exchange.ended) return;
+  const { pending, pendingBytes, connection } = exchange;
+  if (connection.closed || connection.destroying) {
+    exchange.pending = null;
+    exchange.pendingBytes = 0;
+    const error = streamDestroyed('write');
+    for (const { callback } of pending) if (callback !== undefined) process.nextTick(callback, error);
+    return;
+  }
+  let callbacks = sendPending(exchange, RESPONSE_FLAG_ACK, '');
+  exchange.unsentBytes += pendingBytes;
+  if (callbacks !== null && exchange.unsentBytes <= WRITTEN_AT_ONCE_BYTES && exchange.isCurrent) {
+    process.nextTick(callAll, callbacks);
+    callbacks = null;
+  }
+  (exchange.acks ??= []).push({ bytes: pendingBytes, callbacks, end: false });
+}
+
+export function addPending(exchange: Exchange, chunk: Chunk, length: number, encoding: BufferEncoding | undefined,
+  callback: Callback | undefined): void {
+  (exchange.pending ??= []).push({ chunk, length, encoding, callback });
+  exchange.pendingBytes += length;
+}
+
+/** Hands over what was written; the last record carries `flags`. Returns the callbacks of what was handed over. */
+export function sendPending(exchange: Exchange, flags: number, trailer: string): Callback[] | null {
+  const { connection: { token, lane: { writer } }, sequence } = exchange;
+  const joins = joinsChunks || !exchange.response.chunkedEncoding || joinsCorkedChunks && exchange.wasCorked;
+  exchange.wasCorked = false;
+  const chunks = joinSmall(exchange.pending ?? [], joins ? exchange.pendingBytes : Infinity);
+  const callbacks = exchange.pending?.flatMap(({ callback }) => callback ?? []) ?? [];
+  exchange.pending = null;
+  exchange.pendingBytes = 0;
+  const isEnd = (flags & RESPONSE_FLAG_END) !== 0;
+  const endsApart = isEnd && (trailer !== '' || chunks.length === 0 && exchange.headSent);
+  chunks.forEach(({ chunk, length, encoding }, index) => {
+    const recordFlags = index === chunks.length - 1 && !endsApart ? flags : 0;
+    if (!exchange.headSent) sendHead(exchange, recordFlags, chunk, length, encoding);
+    else writer.data(token, sequence, recordFlags, chunk, length, encoding);
+  });
+  if (!exchange.headSent) sendHead(exchange, endsApart ? 0 : flags, undefined, 0, undefined);
+  if (endsApart) writer.end(token, sequence, flags & ~RESPONSE_FLAG_END, trailer);
+  return callbacks.length === 0 ? null : callbacks;
+}
+
+/** Several small chunks as one: what is written in one tick is one chunk on the wire, as in newer versions of Node. */
+function joinSmall(chunks: PendingWrite[], bytes: number): PendingWrite[] {
+  if (chunks.length < 2 || bytes > JOIN_BYTES) return chunks.filter(({ length }) => length > 0);
+  const joined = Buffer.concat(chunks.map(({ chunk, encoding }) => (typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk)));
+  return joined.byteLength === 0 ? [] : [{ chunk: joined, length: joined.byteLength, encoding: undefined, callback: undefined }];
+}
+
+/** The head, with the whole of the body, its beginning, or nothing of it. */
+export function sendHead(exchange: Exchange, flags: number, chunk: Chunk | undefined, length: number,
+  encoding: BufferEncoding | undefined): void {
+  const { connection, sequence } = exchange;
+  const head = exchange.head as Head;
+  exchange.headSent = true;
+  connection.lane.writer.respond(connection.token, sequence, exchange.headFlags | flags, head.status, head.template, head.reason,
+    head.lines, chunk, length, encoding, exchange.contentLength);
+}
+
+export function callAll(callbacks: Callback[]): void {
+  for (const callback of callbacks) callback(null);
+}
+
+function ignore(): void { /* Nobody asked to be told. */ }
