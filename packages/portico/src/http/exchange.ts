@@ -16,6 +16,7 @@ import type { Response } from './server-response';
 /** Key of a request's and a response's exchange; absent on objects that no server of ours made. */
 export const kExchange = Symbol('portico.exchange');
 
+/** A callback of `write`, `end` and their like. */
 export type Callback = (error?: Error | null) => void;
 
 /** Body bytes that wait to be handed over together. */
@@ -34,6 +35,7 @@ export interface Acknowledgement {
   end: boolean;
 }
 
+/** State of one request and its response. The engine's words for it are connection token and sequence number. */
 export class Exchange {
   // Private, so that printing a request does not print the whole engine with its memory.
   readonly #connection: Connection;

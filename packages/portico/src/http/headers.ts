@@ -15,6 +15,7 @@ const FIRST_WINS = new Set(['age', 'host', 'from', 'etag', 'server', 'referer', 
 const SET_COOKIE = 'set-cookie';
 const COOKIE = 'cookie';
 
+/** What `req.headers` is. */
 export type Headers = Record<string, string | string[] | undefined>;
 
 /** Words of a field in a record: name number and length, name offset, value offset, value length. */

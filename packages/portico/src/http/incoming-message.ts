@@ -251,6 +251,7 @@ function joinTrailers(raw: string[], join: boolean): Headers {
   return trailerFields;
 }
 
+/** HTTP/1.x: the x. */
 export function minorVersion(exchange: Exchange): number {
   return exchange.slab.words[exchange.at + 4] >>> 8 & 0xff;
 }

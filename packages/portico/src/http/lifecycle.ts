@@ -105,6 +105,7 @@ interface Closable {
   emit(event: 'close'): boolean;
 }
 
+/** 'close' of a response, once. */
 export function emitClose(response: Closable): void {
   if (response._closed) return;
   response.destroyed = true;

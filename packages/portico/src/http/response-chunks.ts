@@ -9,14 +9,17 @@ import { stockResponse } from './stock';
 type Stock = Record<string, (this: unknown, ...args: unknown[]) => unknown>;
 const stock = stockResponse as Stock;
 
+/** Bytes of a chunk as it goes on the wire. */
 export function byteLength(chunk: Chunk, encoding: BufferEncoding | undefined): number {
   return typeof chunk === 'string' ? Buffer.byteLength(chunk, encoding) : chunk.byteLength;
 }
 
+/** Whether a chunk is bytes, of whatever realm. */
 export function isBytes(chunk: unknown): chunk is Uint8Array {
   return chunk instanceof Uint8Array || Object.prototype.toString.call(chunk) === '[object Uint8Array]';
 }
 
+/** The chunk, if it is text or bytes; else throws `ERR_INVALID_ARG_TYPE`. */
 export function checkedChunk(chunk: unknown): Chunk {
   if (typeof chunk === 'string' || isBytes(chunk)) return chunk;
   return rejectChunk(chunk);
@@ -28,6 +31,7 @@ export function rejectChunk(chunk: unknown): never {
   throw new TypeError('Invalid chunk');
 }
 
+/** Throws `ERR_UNKNOWN_ENCODING` for text in an encoding that Node doesn't know. */
 export function checkEncoding(chunk: Chunk, encoding: unknown): void {
   if (typeof chunk === 'string' && encoding && !Buffer.isEncoding(encoding as string)) throw unknownEncoding(encoding as string);
 }
@@ -39,6 +43,7 @@ export function mayHaveBody(response: Response): boolean {
   return false;
 }
 
+/** Whether `strictContentLength` applies: the length was announced, and a body of that length is sent. */
 export function isStrict(response: Response): boolean {
   return response._contentLength != null && response._hasBody && !response._removedContLen && !response.chunkedEncoding
     && !response.hasHeader('transfer-encoding');

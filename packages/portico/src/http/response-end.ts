@@ -18,6 +18,7 @@ const { RESPONSE_FLAG_END, RESPONSE_FLAG_ACK, RESPONSE_FLAG_CLOSE } = layout;
 type Stock = Record<string, (this: unknown, ...args: unknown[]) => unknown>;
 const stock = stockResponse as Stock;
 
+/** `response.end`. */
 export function end(this: Response, chunk?: unknown, encoding?: unknown, callback?: unknown): Response {
   const exchange = this[kExchange];
   if (exchange === undefined) return stock.end.call(this, chunk, encoding, callback) as Response;

@@ -21,6 +21,7 @@ export const WRITTEN_AT_ONCE_BYTES = 16 * 1024;
 type Stock = Record<string, (this: unknown, ...args: unknown[]) => unknown>;
 const stock = stockResponse as Stock;
 
+/** `response.write`. False: wait for 'drain'. */
 export function write(this: Response, chunk: unknown, encoding?: unknown, callback?: unknown): boolean {
   const exchange = this[kExchange];
   if (exchange === undefined) return stock.write.call(this, chunk, encoding, callback) as boolean;
@@ -95,6 +96,7 @@ export function flushPending(exchange: Exchange): void {
   (exchange.acks ??= []).push({ bytes: pendingBytes, callbacks, end: false });
 }
 
+/** Keeps a chunk until what is pending is handed over. `length` in bytes. */
 export function addPending(exchange: Exchange, chunk: Chunk, length: number, encoding: BufferEncoding | undefined,
   callback: Callback | undefined): void {
   (exchange.pending ??= []).push({ chunk, length, encoding, callback });
@@ -139,6 +141,7 @@ export function sendHead(exchange: Exchange, flags: number, chunk: Chunk | undef
     head.lines, chunk, length, encoding, exchange.contentLength);
 }
 
+/** Calls callbacks of chunks that have been sent. */
 export function callAll(callbacks: Callback[]): void {
   for (const callback of callbacks) callback(null);
 }

@@ -11,7 +11,9 @@ import stream = require('node:stream');
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- prototypes with members that no type declares.
 type Internals = any;
 
+/** Node's constructors, and below their prototypes. */
 export const StockServer = http.Server;
+/** Node's constructors, and below their prototypes. */
 export const StockServerResponse = http.ServerResponse as Internals;
 export const StockIncomingMessage = http.IncomingMessage as Internals;
 export const StockOutgoingMessage = http.OutgoingMessage as Internals;

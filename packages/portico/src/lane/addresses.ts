@@ -3,6 +3,7 @@
 /** Words of a record that hold both addresses: families, ports, remote, local, scope. */
 export const ADDRESS_WORDS = 11;
 
+/** Both ends of a connection; undefined for a Unix socket. */
 export interface Addresses {
   remoteAddress: string | undefined;
   remotePort: number;

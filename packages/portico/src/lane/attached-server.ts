@@ -28,6 +28,7 @@ export interface Settings {
   maxConnections: number | undefined;
 }
 
+/** Names of the settings, as they are on a server. */
 export type SettingName = keyof Settings;
 
 /** The server with what Node keeps on it. */
@@ -51,6 +52,7 @@ export interface ServerObject extends Server {
   [tlsProvider]?: TlsProvider;
 }
 
+/** The lane's side of a server. */
 export class AttachedServer {
   readonly server: ServerObject;
   readonly settings: Settings = {

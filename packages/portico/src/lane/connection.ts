@@ -21,6 +21,7 @@ const ADDRESS_WORD = 4;
 /** Somebody who waits for a record of this connection to have been handed to the kernel. */
 export type Acknowledged = (error?: Error | null) => void;
 
+/** A connection of this environment's engine. Its methods write commands; none blocks. */
 export class Connection implements TlsConnection {
   readonly token: number;
   readonly lane: Lane;

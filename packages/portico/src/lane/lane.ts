@@ -18,6 +18,7 @@ import { CommandWriter } from './writer';
 /** Words shared with the add-on; see `EngineOptions.state`. */
 const STATE_WORDS = 8;
 
+/** What one environment shares with its engine. */
 export class Lane {
   readonly state = new Int32Array(STATE_WORDS);
   readonly writer = new CommandWriter(this.state);

@@ -7,6 +7,7 @@ import type { Connection } from './connection';
 
 interface Address { address?: string; port?: number; family?: string | undefined }
 
+/** A connection behind the members of libuv's handle. */
 export class SocketHandle {
   readonly #connection: Connection;
   /** Set by `net.Socket`; never called. */

@@ -48,6 +48,7 @@ const NUMBERS = 255;
 // eslint-disable-next-line no-control-regex
 const NOT_ASCII = /[^\x00-\x7f]/;
 
+/** The heads that one engine knows by number, and the last few that it might. */
 export class Templates {
   readonly #writer: CommandWriter;
   readonly #entries: Entry[] = [];

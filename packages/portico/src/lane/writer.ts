@@ -20,6 +20,7 @@ const DATA_BYTES = 20;
 /** What travels as a body: text with its encoding, or bytes. */
 export type Chunk = string | Uint8Array;
 
+/** The command buffer of one engine. Lengths are in bytes; nothing blocks, and a full buffer is handed over. */
 export class CommandWriter {
   readonly bytes = Buffer.allocUnsafeSlow(CAPACITY);
   readonly state: Int32Array;
