@@ -124,6 +124,12 @@ export class AttachedServer {
     this.lane.writer.submit();
     this.lane.engine.closeListener(this.listener);
     this.provider?.detached(this.listener);
+    this.#forgetIfDrained();
+  }
+
+  /** A closed listener without connections has no more events. */
+  #forgetIfDrained(): void {
+    if (this.lane !== undefined && this.connectionCount === 0) this.lane.servers.delete(this.listener);
   }
 
   setRef(referenced: boolean): void {
@@ -209,7 +215,9 @@ export class AttachedServer {
 
   /** A connection has gone: the server may have been waiting for it. */
   connectionGone(): void {
-    if (!this.listening && !this.drained) this.server._emitCloseIfDrained();
+    if (this.listening) return;
+    this.#forgetIfDrained();
+    if (!this.drained) this.server._emitCloseIfDrained();
   }
 }
 
