@@ -163,7 +163,8 @@ export function defineSocketMembers(prototype: object): void {
  */
 export function ConnectionSocket(this: LaneSocket, connection: Connection): void {
   const { server } = connection.server;
-  this[kConnection] = connection;
+  // Not enumerable: whoever prints a socket, or compares two in a test, must not walk through the whole engine.
+  Object.defineProperty(this, kConnection, { value: connection });
   connection.adoptSocket(this);
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a constructor called as a function, as subclasses in Node do.
   (net.Socket as any).call(this, {
