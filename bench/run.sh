@@ -2,6 +2,8 @@
 # Measures Portico against its peers: see bench/README.md. Installs what it needs, builds, runs.
 # Usage: bash bench/run.sh [--no-install] [options of the harness; --help lists them]
 set -euo pipefail
+# Files named on the command line are the caller's.
+export BENCH_CALLER=$PWD
 cd "$(dirname "$0")"
 
 install=yes

@@ -1,5 +1,6 @@
 /** Runs the cells, writes and prints the table. See README.md. */
 import { writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { CELLS, selectCells } from './cells.mjs';
 import { measureCell } from './measure.mjs';
 import { readOptions } from './options.mjs';
@@ -65,8 +66,8 @@ async function run() {
   const machine = describeMachine(started, options);
   const text = report(measured, servers, { ...machine, skipped, load });
   console.log(`\n${text}`);
-  for (const file of [options.out, options.full ? RESULTS : undefined]) if (file) writeFileSync(file, text);
-  if (options.json) writeFileSync(options.json, JSON.stringify({ machine, measured }, null, 1));
+  for (const file of [fromCaller(options.out), options.full ? RESULTS : undefined]) if (file) writeFileSync(file, text);
+  if (options.json) writeFileSync(fromCaller(options.json), JSON.stringify({ machine, measured }, null, 1));
 }
 
 try {
@@ -74,4 +75,9 @@ try {
 } catch (error) {
   console.error(error instanceof RangeError ? error.message : error);
   process.exitCode = 1;
+}
+
+/** `run.sh` changes the folder; a file's path is the caller's. */
+function fromCaller(file) {
+  return file && resolve(process.env.BENCH_CALLER ?? '.', file);
 }
