@@ -6,7 +6,7 @@ NATIVE := packages/portico/native/portico.linux-$(shell uname -m | sed 's/x86_64
 NODE ?= node
 EXAMPLE ?= express-site
 
-.PHONY: help build native typescript generate run test test-rust test-typescript test-software bench check check-static fuzz node-suite clean
+.PHONY: help build native typescript generate run test test-rust test-typescript test-software bench check check-static fuzz asan node-suite clean
 
 help: ## list the tasks
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 20
@@ -68,6 +68,10 @@ check-static: typescript ## what `check` does without running tests
 fuzz: ## fuzz every target (SECONDS_EACH=600)
 	@scripts/need.sh c++=g++
 	bash fuzz/run.sh $(or $(SECONDS_EACH),600)
+
+asan: build ## the add-on under AddressSanitizer
+	@scripts/need.sh cc=gcc
+	scripts/asan.sh
 
 node-suite: build ## run Node's own http tests: make node-suite SUITE=DIR [SUITE_NODE=node]
 	@test -n "$(SUITE)" || { echo "usage: make node-suite SUITE=DIR (see conformance/node-suite/README.md)"; exit 2; }
