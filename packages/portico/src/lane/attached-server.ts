@@ -185,7 +185,8 @@ export class AttachedServer {
       headersTimeout: duration(settings.headersTimeout),
       requestTimeout: duration(settings.requestTimeout),
       keepAliveTimeout: duration(settings.keepAliveTimeout),
-      keepAliveTimeoutBuffer: duration(settings.keepAliveTimeoutBuffer ?? 0),
+      // Where Node has no such property (20), it adds a second all the same.
+      keepAliveTimeoutBuffer: duration(settings.keepAliveTimeoutBuffer ?? 1000),
       timeout: duration(settings.timeout),
       connectionsCheckingInterval: duration(server.connectionsCheckingInterval ?? 30_000),
       maxRequestsPerSocket: count(settings.maxRequestsPerSocket),
