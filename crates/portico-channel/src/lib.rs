@@ -1,13 +1,15 @@
 //! What an engine and an application say to each other, and how it travels.
 //!
 //! [`layout`] is the table of records. [`EventWriter`] and [`CommandWriter`] write them, [`Records`] reads them.
-//! [`ring`] carries them between threads, and [`Sleeper`] says who must be woken. Nothing here knows sockets, HTTP or JavaScript. The engine and the Node add-on both stand on this crate.
+//! [`ring`] carries them between threads, [`shared`] between processes, and [`Sleeper`] says who must be woken. Nothing
+//! here knows sockets, HTTP or JavaScript. The engine, the host and the Node add-on stand on this crate.
 
 mod command_writer;
 mod event_writer;
 pub mod layout;
 mod record_reader;
 mod ring;
+pub mod shared;
 mod sleeper;
 mod sync;
 

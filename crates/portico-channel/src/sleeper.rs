@@ -12,18 +12,20 @@
 //! In any order of the two fences at least one side sees the other's write: the sleeper sees the data or the waker
 //! sees the flag. `tests/loom.rs` tries all orders.
 
-use crate::sync::{AtomicBool, Ordering, fence};
+use crate::sync::{AtomicU32, Ordering, fence};
 
-/// Whether one side sleeps.
+/// Whether one side sleeps. May lie in memory that another process writes: every bit pattern is valid, and anything
+/// but 0 means asleep.
 #[derive(Debug)]
+#[repr(transparent)]
 pub struct Sleeper {
-    asleep: AtomicBool,
+    asleep: AtomicU32,
 }
 
 impl Default for Sleeper {
     fn default() -> Self {
         Self {
-            asleep: AtomicBool::new(false),
+            asleep: AtomicU32::new(0),
         }
     }
 }
@@ -31,13 +33,13 @@ impl Default for Sleeper {
 impl Sleeper {
     /// Sleeper: call this, then look whether there is something to do, and sleep only if there is not.
     pub fn fall_asleep(&self) {
-        self.asleep.store(true, Ordering::Relaxed);
+        self.asleep.store(1, Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }
 
     /// Sleeper: awake again, or not gone to sleep after all.
     pub fn wake_up(&self) {
-        self.asleep.store(false, Ordering::Relaxed);
+        self.asleep.store(0, Ordering::Relaxed);
     }
 
     /// Waker: call this after publishing. Whether the other side must be woken; only one of several callers gets
@@ -45,6 +47,6 @@ impl Sleeper {
     #[must_use]
     pub fn must_be_woken(&self) -> bool {
         fence(Ordering::SeqCst);
-        self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Relaxed)
+        self.asleep.load(Ordering::Relaxed) != 0 && self.asleep.swap(0, Ordering::Relaxed) != 0
     }
 }

@@ -3,11 +3,11 @@
 #[cfg(not(loom))]
 pub(crate) use std::sync::{
     Arc,
-    atomic::{AtomicBool, AtomicUsize, Ordering, fence},
+    atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
 };
 
 #[cfg(loom)]
 pub(crate) use loom::sync::{
     Arc,
-    atomic::{AtomicBool, AtomicUsize, Ordering, fence},
+    atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
 };

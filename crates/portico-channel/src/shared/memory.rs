@@ -1,0 +1,312 @@
+//! The memory itself: made by the host, mapped by both.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::ptr::NonNull;
+
+use rustix::fs::{MemfdFlags, SealFlags};
+use rustix::mm::{MapFlags, ProtFlags};
+
+use super::header::{HEADER_BYTES, Header, Identity, LAYOUT_VERSION, MAGIC};
+
+/// Sizes of the two streams in bytes: powers of two from 4 KiB to 1 GiB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// From the host to the application.
+    pub events: u32,
+    /// From the application to the host.
+    pub commands: u32,
+}
+
+impl Capacity {
+    const SMALLEST: u32 = 4096;
+    const LARGEST: u32 = 1 << 30;
+
+    fn is_valid(self) -> bool {
+        [self.events, self.commands].into_iter().all(|bytes| {
+            bytes.is_power_of_two() && (Self::SMALLEST..=Self::LARGEST).contains(&bytes)
+        })
+    }
+
+    fn total(self) -> usize {
+        HEADER_BYTES + as_usize(self.events) + as_usize(self.commands)
+    }
+}
+
+/// Why a descriptor is not taken as a channel.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// A system call failed.
+    System(io::Error),
+    /// The descriptor is no channel: its size, seals or first word say so.
+    NotAChannel,
+    /// The other side speaks another version of the layout.
+    Version {
+        /// Ours, [`LAYOUT_VERSION`].
+        ours: u32,
+        /// What the memory says.
+        theirs: u32,
+    },
+}
+
+impl std::fmt::Display for OpenError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::System(error) => write!(f, "the channel's memory can't be mapped: {error}"),
+            Self::NotAChannel => f.write_str("the descriptor is not a channel's memory"),
+            Self::Version { ours, theirs } => write!(
+                f,
+                "the channel's layout has version {theirs}, and this program speaks version {ours}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::System(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<rustix::io::Errno> for OpenError {
+    fn from(errno: rustix::io::Errno) -> Self {
+        Self::System(errno.into())
+    }
+}
+
+/// A mapping of the channel's memory. Unmapped when the last end is dropped.
+#[derive(Debug)]
+pub struct SharedMemory {
+    base: NonNull<u8>,
+    capacity: Capacity,
+    /// Under the model checker the atomics are objects of its own.
+    #[cfg(loom)]
+    header: Box<Header>,
+}
+
+// SAFETY: the memory is plain bytes and atomics; who may touch which bytes is decided by the streams' positions.
+unsafe impl Send for SharedMemory {}
+// SAFETY: as above.
+unsafe impl Sync for SharedMemory {}
+
+impl SharedMemory {
+    /// Makes the memory and maps it. Returns the descriptor to hand over. Pages are given by the system as they are
+    /// used.
+    ///
+    /// # Errors
+    /// `EINVAL` if the capacity is out of its range; those of memfd_create(2), ftruncate(2), fcntl(2) and mmap(2).
+    pub fn create(capacity: Capacity) -> io::Result<(Self, OwnedFd)> {
+        if !capacity.is_valid() {
+            return Err(rustix::io::Errno::INVAL.into());
+        }
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let fd = rustix::fs::memfd_create("portico-channel", flags)?;
+        rustix::fs::ftruncate(&fd, as_u64(capacity.total()))?;
+        // A mapping of a file that shrinks kills the process that reads it.
+        rustix::fs::fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
+        let memory = Self::map(&fd, capacity)?;
+        memory.write_identity();
+        Ok((memory, fd))
+    }
+
+    /// Maps memory that the other side made. The descriptor may be closed afterwards.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    pub fn open(fd: impl AsFd) -> Result<Self, OpenError> {
+        let seals = rustix::fs::fcntl_get_seals(&fd).map_err(|_| OpenError::NotAChannel)?;
+        let size = rustix::fs::fstat(&fd)?.st_size;
+        if !seals.contains(SealFlags::SHRINK) || size < as_i64(HEADER_BYTES) {
+            return Err(OpenError::NotAChannel);
+        }
+        let identity = read_identity(&fd)?;
+        if identity.magic != MAGIC {
+            return Err(OpenError::NotAChannel);
+        }
+        if identity.version != LAYOUT_VERSION {
+            return Err(OpenError::Version {
+                ours: LAYOUT_VERSION,
+                theirs: identity.version,
+            });
+        }
+        let capacity = Capacity {
+            events: identity.events_bytes,
+            commands: identity.commands_bytes,
+        };
+        if !capacity.is_valid() || as_i64(capacity.total()) != size {
+            return Err(OpenError::NotAChannel);
+        }
+        Ok(Self::map(&fd, capacity)?)
+    }
+
+    /// Sizes of the streams.
+    #[must_use]
+    pub fn capacity(&self) -> Capacity {
+        self.capacity
+    }
+
+    fn map(fd: impl AsFd, capacity: Capacity) -> rustix::io::Result<Self> {
+        // SAFETY: a new mapping at an address of the kernel's choice; the seals keep the file from shrinking under it.
+        let base = unsafe {
+            rustix::mm::mmap(
+                std::ptr::null_mut(),
+                capacity.total(),
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED,
+                fd,
+                0,
+            )?
+        };
+        let base = NonNull::new(base.cast::<u8>()).ok_or(rustix::io::Errno::NOMEM)?;
+        Ok(Self {
+            base,
+            capacity,
+            #[cfg(loom)]
+            header: Box::new(Header::new(identity_of(capacity))),
+        })
+    }
+
+    fn write_identity(&self) {
+        // SAFETY: the mapping is larger than the header and aligned to a page, and nobody else has it yet.
+        unsafe {
+            self.base
+                .cast::<Identity>()
+                .write(identity_of(self.capacity))
+        };
+    }
+
+    pub(super) fn header(&self) -> &Header {
+        #[cfg(loom)]
+        return &self.header;
+        #[cfg(not(loom))]
+        // SAFETY: the mapping is larger than a header, aligned to a page and lives as long as `self`; every bit
+        // pattern of a header is valid, and all of it that changes is atomic.
+        unsafe {
+            self.base.cast::<Header>().as_ref()
+        }
+    }
+
+    /// First byte of the stream of events, and its size.
+    pub(super) fn events(&self) -> (NonNull<u8>, usize) {
+        // SAFETY: within the mapping.
+        let start = unsafe { self.base.add(HEADER_BYTES) };
+        (start, as_usize(self.capacity.events))
+    }
+
+    /// First byte of the stream of commands, and its size.
+    pub(super) fn commands(&self) -> (NonNull<u8>, usize) {
+        // SAFETY: within the mapping.
+        let start = unsafe { self.base.add(HEADER_BYTES + as_usize(self.capacity.events)) };
+        (start, as_usize(self.capacity.commands))
+    }
+}
+
+impl Drop for SharedMemory {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours, and no reference into it outlives `self`.
+        let _ = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.capacity.total()) };
+    }
+}
+
+fn identity_of(capacity: Capacity) -> Identity {
+    Identity {
+        magic: MAGIC,
+        version: LAYOUT_VERSION,
+        events_bytes: capacity.events,
+        commands_bytes: capacity.commands,
+    }
+}
+
+/// By a system call, not by the mapping: these words are looked at once.
+fn read_identity(fd: impl AsFd) -> rustix::io::Result<Identity> {
+    let mut bytes = [0u8; 16];
+    rustix::io::pread(&fd, &mut bytes, 0)?;
+    let word = |index: usize| match bytes.get(index * 4..index * 4 + 4) {
+        Some(&[a, b, c, d]) => u32::from_ne_bytes([a, b, c, d]),
+        _ => 0,
+    };
+    Ok(Identity {
+        magic: word(0),
+        version: word(1),
+        events_bytes: word(2),
+        commands_bytes: word(3),
+    })
+}
+
+/// A size that is at most 2 GiB and a page.
+fn as_usize(bytes: u32) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
+fn as_u64(bytes: usize) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}
+
+fn as_i64(bytes: usize) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+
+    const CAPACITY: Capacity = Capacity {
+        events: 4096,
+        commands: 8192,
+    };
+
+    #[test]
+    fn what_one_side_makes_the_other_opens() {
+        let (made, fd) = SharedMemory::create(CAPACITY).unwrap();
+        let opened = SharedMemory::open(&fd).unwrap();
+        assert_eq!(made.capacity(), opened.capacity());
+    }
+
+    #[test]
+    fn nobody_can_shrink_it() {
+        let (_memory, fd) = SharedMemory::create(CAPACITY).unwrap();
+        assert!(rustix::fs::ftruncate(&fd, 0).is_err());
+    }
+
+    #[test]
+    fn another_version_is_named() {
+        let (_memory, fd) = SharedMemory::create(CAPACITY).unwrap();
+        rustix::io::pwrite(&fd, &7u32.to_ne_bytes(), 4).unwrap();
+        let error = SharedMemory::open(&fd).unwrap_err();
+        assert!(matches!(error, OpenError::Version { ours: 1, theirs: 7 }));
+        assert!(error.to_string().contains("version 7"));
+    }
+
+    #[test]
+    fn what_is_no_channel_is_refused() {
+        let unsealed = rustix::fs::memfd_create("other", MemfdFlags::CLOEXEC).unwrap();
+        rustix::fs::ftruncate(&unsealed, 65536).unwrap();
+        assert!(matches!(
+            SharedMemory::open(&unsealed),
+            Err(OpenError::NotAChannel)
+        ));
+        let (_memory, fd) = SharedMemory::create(CAPACITY).unwrap();
+        // A size that is not the file's.
+        rustix::io::pwrite(&fd, &65536u32.to_ne_bytes(), 8).unwrap();
+        assert!(matches!(
+            SharedMemory::open(&fd),
+            Err(OpenError::NotAChannel)
+        ));
+    }
+
+    #[test]
+    fn a_capacity_out_of_range_is_refused() {
+        for events in [0, 1, 2048, 5000, u32::MAX] {
+            let capacity = Capacity {
+                events,
+                commands: 4096,
+            };
+            assert!(SharedMemory::create(capacity).is_err(), "{events}");
+        }
+    }
+}
