@@ -8,8 +8,9 @@ use napi::{Env, Result};
 use napi_derive::napi;
 use portico_engine::{ListenerId, Shard, ThreadedEngine};
 
+use crate::drive::{Drive, on};
 use crate::errors::{failure, throw_system_error};
-use crate::instance::{Drive, Instance, on};
+use crate::instance::Instance;
 use crate::options::{EngineCounters, EngineOptions, ListenerOptions, TlsContextOptions};
 
 /// An engine of this environment.

@@ -1,85 +1,26 @@
-//! One engine in one JavaScript environment: the memory shared with JavaScript, and the batches.
+//! One engine in one JavaScript environment: its memory, its place in the event loop, its life time.
 //!
-//! A batch: the engine writes events into the slab; one `napi_make_callback` hands them to JavaScript; the commands
-//! that JavaScript wrote meanwhile are applied. The engine is never borrowed while JavaScript runs, since JavaScript
-//! may call back (`submit`, `listen`, ...).
+//! A batch: the engine writes events into the slab; `script` hands them to JavaScript; the commands that JavaScript
+//! wrote meanwhile are applied. The engine is never borrowed while JavaScript runs, since JavaScript may call back
+//! (`submit`, `listen`, ...).
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::ffi::c_void;
-use std::os::fd::RawFd;
 use std::rc::Rc;
 
 use napi::bindgen_prelude::{Int32Array, Uint8Array};
 use napi::{Env, Result, sys};
 use portico_channel::EventWriter;
-use portico_engine::{Shard, ThreadedEngine, TurnOutcome};
+use portico_engine::TurnOutcome;
 
+use crate::drive::Drive;
 use crate::errors::{failure, raw};
+use crate::script::Script;
 use crate::uv::{Handles, Loop, LoopEvents};
 
 /// Turns per wake-up before the event loop gets its turn; work that is left goes on right after.
 const TURNS_PER_WAKE: usize = 8;
-
-/// Words of the shared state (`EngineOptions.state` in binding.ts).
-const STATE_COMMANDS: usize = 0;
-const STATE_CURSOR: usize = 1;
-const STATE_END: usize = 2;
-
-/// Who turns the engine.
-pub(crate) enum Drive {
-    /// This environment's event loop.
-    Inline(Box<Shard>),
-    /// Threads of its own; events come through rings.
-    Threads(Box<ThreadedEngine>),
-}
-
-/// Calls the same method on either drive.
-macro_rules! on {
-    ($drive:ident . $method:ident ( $($argument:expr),* )) => {
-        match $drive {
-            $crate::instance::Drive::Inline(shard) => shard.$method($($argument),*),
-            $crate::instance::Drive::Threads(engine) => engine.$method($($argument),*),
-        }
-    };
-}
-pub(crate) use on;
-
-impl Drive {
-    fn poll_fd(&self) -> RawFd {
-        on!(self.poll_fd())
-    }
-
-    fn turn(&mut self, events: &mut EventWriter<'_>) -> TurnOutcome {
-        match self {
-            Self::Inline(shard) => shard.turn(None, events),
-            Self::Threads(engine) => engine.take(events),
-        }
-    }
-
-    fn apply(
-        &mut self,
-        commands: &[u8],
-        external: Option<&[u8]>,
-    ) -> std::result::Result<(), String> {
-        match self {
-            Self::Inline(shard) => shard
-                .apply(commands, external)
-                .map_err(|error| format!("{error:?}")),
-            Self::Threads(engine) => engine
-                .submit(commands, external)
-                .map_err(|error| format!("{error:?}")),
-        }
-    }
-
-    fn has_pending_events(&self) -> bool {
-        on!(self.has_pending_events())
-    }
-
-    fn referenced_connections(&self) -> usize {
-        on!(self.referenced_connections())
-    }
-}
 
 /// Where events are written: JavaScript's memory, kept alive by the array.
 struct Slab {
@@ -87,28 +28,16 @@ struct Slab {
     used: usize,
 }
 
-/// References to JavaScript that live as long as the engine.
-struct Script {
-    on_events: sys::napi_ref,
-    on_slab_needed: sys::napi_ref,
-    context: sys::napi_async_context,
-    receiver: sys::napi_ref,
-}
-
 /// An engine and its place in the environment. Everything is called on the environment's thread.
 pub(crate) struct Instance {
-    env: Env,
     drive: RefCell<Option<Drive>>,
     slab: RefCell<Option<Slab>>,
-    state: RefCell<Int32Array>,
     commands: RefCell<Uint8Array>,
     script: Script,
     handles: RefCell<Option<Handles<Instance>>>,
     /// Listeners that keep the loop alive.
     referenced_listeners: RefCell<HashSet<u32>>,
     referenced: Cell<bool>,
-    /// A batch is in JavaScript's hands.
-    dispatching: Cell<bool>,
     cleanup: Cell<sys::napi_async_cleanup_hook_handle>,
     /// The instance's own reference, given up when libuv has closed the handles.
     itself: RefCell<Option<Rc<Instance>>>,
@@ -124,19 +53,16 @@ impl Instance {
         on_events: sys::napi_value,
         on_slab_needed: sys::napi_value,
     ) -> Result<Rc<Self>> {
-        let script = Script::new(env, on_events, on_slab_needed)?;
+        let script = Script::new(env, state, on_events, on_slab_needed)?;
         let poll_fd = drive.poll_fd();
         let instance = Rc::new(Self {
-            env,
             drive: RefCell::new(Some(drive)),
             slab: RefCell::new(None),
-            state: RefCell::new(state),
             commands: RefCell::new(commands),
             script,
             handles: RefCell::new(None),
             referenced_listeners: RefCell::new(HashSet::new()),
             referenced: Cell::new(false),
-            dispatching: Cell::new(false),
             cleanup: Cell::new(std::ptr::null_mut()),
             itself: RefCell::new(None),
         });
@@ -219,18 +145,11 @@ impl Instance {
 
     /// Applies what JavaScript wrote and did not submit.
     fn apply_pending(&self) {
-        let length = {
-            let mut state = self.state.borrow_mut();
-            // SAFETY: JavaScript does not run while native code does, so nobody else looks at the words.
-            let words = unsafe { state.as_mut() };
-            words
-                .get_mut(STATE_COMMANDS)
-                .map_or(0, |word| usize::try_from(std::mem::take(word)).unwrap_or(0))
-        };
+        let length = self.script.take_commands();
         if length > 0
             && let Err(error) = self.apply(length, None)
         {
-            self.report(error);
+            self.script.report(error);
         }
     }
 
@@ -265,7 +184,7 @@ impl Instance {
 
     /// Turns the engine and hands its events over, until there is no more work or others must have their turn.
     fn run(&self) {
-        if self.dispatching.get() {
+        if self.script.is_dispatching() {
             return;
         }
         let mut busy = true;
@@ -274,11 +193,11 @@ impl Instance {
                 return;
             };
             if end > start {
-                self.dispatch(start, end);
+                self.script.dispatch(start, end);
                 self.apply_pending();
             }
             match outcome {
-                TurnOutcome::NeedSpace(bytes) => self.request_slab(bytes),
+                TurnOutcome::NeedSpace(bytes) => self.script.request_slab(bytes),
                 TurnOutcome::More => {}
                 TurnOutcome::Idle => {
                     if !self
@@ -315,107 +234,6 @@ impl Instance {
         slab.used = start + events.len();
         Some((start, slab.used, outcome))
     }
-
-    /// Hands a batch to JavaScript. A handler that throws ends its call, not the batch.
-    fn dispatch(&self, start: usize, end: usize) {
-        self.dispatching.set(true);
-        let mut from = start;
-        while from < end {
-            self.write_state(STATE_CURSOR, from);
-            self.write_state(STATE_END, end);
-            if self.call(self.script.on_events, &[from, end]) {
-                break;
-            }
-            // The cursor stands behind the event that threw.
-            let cursor = self.read_state(STATE_CURSOR);
-            from = if cursor > from { cursor } else { end };
-        }
-        self.dispatching.set(false);
-    }
-
-    fn request_slab(&self, bytes: usize) {
-        self.call(self.script.on_slab_needed, &[bytes]);
-    }
-
-    fn write_state(&self, word: usize, value: usize) {
-        let mut state = self.state.borrow_mut();
-        // SAFETY: as in `apply_pending`.
-        if let Some(slot) = unsafe { state.as_mut() }.get_mut(word) {
-            *slot = i32::try_from(value).unwrap_or(i32::MAX);
-        }
-    }
-
-    fn read_state(&self, word: usize) -> usize {
-        self.state
-            .borrow()
-            .get(word)
-            .map_or(0, |value| usize::try_from(*value).unwrap_or(0))
-    }
-
-    /// Calls JavaScript in a callback scope, so that ticks and microtasks run behind it. False if it threw; the
-    /// exception has then been given to the process ('uncaughtException').
-    fn call(&self, function: sys::napi_ref, numbers: &[usize]) -> bool {
-        let env = self.env.raw();
-        let mut scope = std::ptr::null_mut();
-        // SAFETY: plain Node-API calls on the environment's thread with valid out pointers; the references were made
-        // in `Script::new` and are deleted only with the instance.
-        unsafe {
-            if sys::napi_open_handle_scope(env, &mut scope) != sys::Status::napi_ok {
-                return false;
-            }
-            let mut callback = std::ptr::null_mut();
-            let mut receiver = std::ptr::null_mut();
-            sys::napi_get_reference_value(env, function, &mut callback);
-            sys::napi_get_reference_value(env, self.script.receiver, &mut receiver);
-            let mut arguments = [std::ptr::null_mut(); 2];
-            for (slot, number) in arguments.iter_mut().zip(numbers) {
-                sys::napi_create_uint32(env, u32::try_from(*number).unwrap_or(u32::MAX), slot);
-            }
-            let mut result = std::ptr::null_mut();
-            let status = sys::napi_make_callback(
-                env,
-                self.script.context,
-                receiver,
-                callback,
-                numbers.len().min(arguments.len()),
-                arguments.as_ptr(),
-                &mut result,
-            );
-            let completed = status == sys::Status::napi_ok;
-            if !completed {
-                self.report_pending_exception();
-            }
-            sys::napi_close_handle_scope(env, scope);
-            completed
-        }
-    }
-
-    fn report_pending_exception(&self) {
-        let env = self.env.raw();
-        // SAFETY: valid out pointers; on the environment's thread.
-        unsafe {
-            let mut pending = false;
-            sys::napi_is_exception_pending(env, &mut pending);
-            if pending {
-                let mut exception = std::ptr::null_mut();
-                sys::napi_get_and_clear_last_exception(env, &mut exception);
-                sys::napi_fatal_exception(env, exception);
-            }
-        }
-    }
-
-    /// A malformed command is a defect of the JavaScript side: it must be seen, and must not be lost.
-    fn report(&self, error: napi::Error) {
-        // SAFETY: on the environment's thread, inside a handle scope of our own.
-        unsafe {
-            let env = self.env.raw();
-            let mut scope = std::ptr::null_mut();
-            sys::napi_open_handle_scope(env, &mut scope);
-            let value = napi::JsError::from(error).into_value(env);
-            sys::napi_fatal_exception(env, value);
-            sys::napi_close_handle_scope(env, scope);
-        }
-    }
 }
 
 impl LoopEvents for Instance {
@@ -424,7 +242,7 @@ impl LoopEvents for Instance {
     }
 
     fn on_prepare(&self) {
-        if self.read_state(STATE_COMMANDS) > 0 {
+        if self.script.has_commands() {
             self.apply_pending();
             self.settle();
         }
@@ -441,55 +259,6 @@ impl LoopEvents for Instance {
             unsafe { sys::napi_remove_async_cleanup_hook(hook) };
         }
         drop(self.itself.borrow_mut().take());
-    }
-}
-
-impl Script {
-    fn new(env: Env, on_events: sys::napi_value, on_slab_needed: sys::napi_value) -> Result<Self> {
-        let env = env.raw();
-        let mut script = Self {
-            on_events: std::ptr::null_mut(),
-            on_slab_needed: std::ptr::null_mut(),
-            context: std::ptr::null_mut(),
-            receiver: std::ptr::null_mut(),
-        };
-        // SAFETY: valid out pointers; the values belong to the open handle scope of the caller.
-        unsafe {
-            let mut resource = std::ptr::null_mut();
-            let mut name = std::ptr::null_mut();
-            raw(sys::napi_create_object(env, &mut resource))?;
-            raw(sys::napi_create_string_utf8(
-                env,
-                c"PORTICO".as_ptr(),
-                7,
-                &mut name,
-            ))?;
-            raw(sys::napi_create_reference(
-                env,
-                resource,
-                1,
-                &mut script.receiver,
-            ))?;
-            raw(sys::napi_create_reference(
-                env,
-                on_events,
-                1,
-                &mut script.on_events,
-            ))?;
-            raw(sys::napi_create_reference(
-                env,
-                on_slab_needed,
-                1,
-                &mut script.on_slab_needed,
-            ))?;
-            raw(sys::napi_async_init(
-                env,
-                resource,
-                name,
-                &mut script.context,
-            ))?;
-        }
-        Ok(script)
     }
 }
 

@@ -3,7 +3,9 @@
 //!
 //! - `engine`: the object that TypeScript sees (`packages/portico/src/native/binding.ts`)
 //! - `options`: option objects and their conversion
-//! - `instance`: one engine of one environment: memory shared with JavaScript, batches, exceptions, life time
+//! - `drive`: who turns an engine
+//! - `instance`: one engine of one environment: memory shared with JavaScript, its place in the event loop, life time
+//! - `script`: calls into JavaScript: batches, exceptions
 //! - `uv`: the few libuv calls needed
 //!
 //! The add-on lives in a process that it does not own: it sets no allocator, no signal handler and no panic hook.
@@ -13,10 +15,12 @@
     reason = "napi registers public items; nothing in Rust reaches them"
 )]
 
+mod drive;
 mod engine;
 mod errors;
 mod instance;
 mod options;
+mod script;
 mod uv;
 
 use napi_derive::napi;

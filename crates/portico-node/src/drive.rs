@@ -1,0 +1,66 @@
+//! Who turns the engine, behind one set of methods.
+
+use std::os::fd::RawFd;
+
+use portico_channel::EventWriter;
+use portico_engine::{Shard, ThreadedEngine, TurnOutcome};
+
+/// Who turns the engine.
+pub(crate) enum Drive {
+    /// This environment's event loop.
+    Inline(Box<Shard>),
+    /// Threads of its own; events come through rings.
+    Threads(Box<ThreadedEngine>),
+}
+
+/// Calls the same method on either drive.
+macro_rules! on {
+    ($drive:ident . $method:ident ( $($argument:expr),* )) => {
+        match $drive {
+            $crate::drive::Drive::Inline(shard) => shard.$method($($argument),*),
+            $crate::drive::Drive::Threads(engine) => engine.$method($($argument),*),
+        }
+    };
+}
+pub(crate) use on;
+
+impl Drive {
+    /// Readable when `turn` has work.
+    pub(crate) fn poll_fd(&self) -> RawFd {
+        on!(self.poll_fd())
+    }
+
+    /// Does the work that is ready, or fetches the events of those who did; does not block.
+    pub(crate) fn turn(&mut self, events: &mut EventWriter<'_>) -> TurnOutcome {
+        match self {
+            Self::Inline(shard) => shard.turn(None, events),
+            Self::Threads(engine) => engine.take(events),
+        }
+    }
+
+    /// Applies commands; the text of an error says which record was malformed.
+    pub(crate) fn apply(
+        &mut self,
+        commands: &[u8],
+        external: Option<&[u8]>,
+    ) -> std::result::Result<(), String> {
+        match self {
+            Self::Inline(shard) => shard
+                .apply(commands, external)
+                .map_err(|error| format!("{error:?}")),
+            Self::Threads(engine) => engine
+                .submit(commands, external)
+                .map_err(|error| format!("{error:?}")),
+        }
+    }
+
+    /// Whether events wait although `poll_fd` may not be readable.
+    pub(crate) fn has_pending_events(&self) -> bool {
+        on!(self.has_pending_events())
+    }
+
+    /// Connections that keep the event loop alive.
+    pub(crate) fn referenced_connections(&self) -> usize {
+        on!(self.referenced_connections())
+    }
+}
