@@ -1,18 +1,22 @@
 //! Operating-system calls of the engine, and nothing else.
 //!
 //! A thin layer over `rustix`: readiness ([`Epoll`]), stream sockets ([`socket`]), one deadline descriptor
-//! ([`DeadlineTimer`]), a wake-up descriptor ([`Wake`]) and clocks ([`clock`]). Nothing here blocks but
-//! [`Epoll::wait`]. Errors are [`Errno`], because the engine decides by number.
-#![forbid(unsafe_code)]
+//! ([`DeadlineTimer`]), a wake-up descriptor ([`Wake`]), clocks ([`clock`]), descriptors over Unix sockets
+//! ([`descriptors`]) and who is at their other end ([`peer_credentials`]). Nothing here blocks but [`Epoll::wait`].
+//! Errors are [`Errno`], because the engine decides by number.
+#![deny(unsafe_code)]
 
 mod address;
 pub mod clock;
+mod credentials;
 mod deadline_timer;
+pub mod descriptors;
 mod epoll;
 pub mod socket;
 mod wake;
 
 pub use address::{Address, Family};
+pub use credentials::{Credentials, peer_credentials};
 pub use deadline_timer::DeadlineTimer;
 pub use epoll::{Epoll, Interest, Ready, ReadyList};
 pub use rustix::io::Errno;
