@@ -14,6 +14,7 @@ pub(crate) enum Alert {
     BadCertificate = 42,
     CertificateRevoked = 44,
     CertificateExpired = 45,
+    IllegalParameter = 47,
     UnknownCa = 48,
     DecodeError = 50,
     ProtocolVersion = 70,
@@ -62,6 +63,10 @@ impl Alert {
             Self::DecodeError => (
                 "ERR_SSL_BAD_PACKET",
                 "error:0A000199:SSL routines::bad packet",
+            ),
+            Self::IllegalParameter => (
+                "ERR_SSL_BAD_KEY_UPDATE",
+                "error:0A00007A:SSL routines::bad key update",
             ),
             Self::NoRenegotiation => (
                 "ERR_SSL_NO_RENEGOTIATION",

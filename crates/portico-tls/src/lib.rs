@@ -26,6 +26,7 @@ mod facts;
 mod handshake;
 mod identity;
 mod key_log;
+mod key_update;
 pub mod names;
 mod options;
 mod pfx;

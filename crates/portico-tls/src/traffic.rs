@@ -5,6 +5,7 @@ use rustls::kernel::KernelConnection;
 use rustls::server::ServerConnectionData;
 
 use crate::alert::{self, Alert};
+use crate::key_update::{self, PartialKeyUpdate};
 use crate::record::{self, BadKey, HEADER_BYTES, MAX_PLAINTEXT_BYTES, RecordKey, content_type};
 use crate::{Sink, Status, TlsError};
 
@@ -12,9 +13,8 @@ use crate::{Sink, Status, TlsError};
 const MAX_IDLE_RECORDS: u8 = 32;
 /// Attempts to renegotiate before the connection is closed.
 const MAX_RENEGOTIATIONS: u8 = 2;
-/// Handshake messages (RFC 8446, 4; RFC 5246, 7.4).
+/// Handshake type (RFC 5246, 7.4).
 const CLIENT_HELLO: u8 = 1;
-const KEY_UPDATE: u8 = 24;
 
 /// Keys and state of an open connection.
 pub(crate) struct Traffic {
@@ -24,6 +24,10 @@ pub(crate) struct Traffic {
     updates: Option<Box<KernelConnection<ServerConnectionData>>>,
     /// The beginning of a record whose end has not come. Empty, and without memory, between records.
     partial: Vec<u8>,
+    partial_update: PartialKeyUpdate,
+    /// The peer has asked for a new key of ours. It comes before the next data (RFC 8446, 4.6.3), and not at once: a
+    /// peer that asks again and again and reads nothing would fill the memory with answers.
+    update_owed: bool,
     /// Records without application data since the last one with some.
     idle_records: u8,
     renegotiations: u8,
@@ -44,6 +48,8 @@ impl Traffic {
             sealing,
             updates,
             partial: Vec::new(),
+            partial_update: PartialKeyUpdate::default(),
+            update_owed: false,
             idle_records: 0,
             renegotiations: 0,
             peer_closed: false,
@@ -85,8 +91,10 @@ impl Traffic {
         if total == 0 {
             return Ok(());
         }
-        self.renew_worn_key(output)
-            .map_err(|_| Alert::InternalError.error())?;
+        if self.update_owed || self.sealing.is_worn() {
+            self.renew_sealing_key(output)
+                .map_err(|_| Alert::InternalError.error())?;
+        }
         if total <= MAX_PLAINTEXT_BYTES {
             return self.seal(parts, output);
         }
@@ -172,6 +180,9 @@ impl Traffic {
         output: &mut Vec<u8>,
     ) -> Result<(), Failure> {
         let (kind, content) = self.opening.open(header, body)?;
+        if self.partial_update.has_begun() && kind != content_type::HANDSHAKE {
+            return Err(Alert::UnexpectedMessage.into());
+        }
         if kind == content_type::APPLICATION_DATA && !content.is_empty() {
             self.idle_records = 0;
             plaintext.append(content);
@@ -185,8 +196,11 @@ impl Traffic {
             content_type::APPLICATION_DATA => Ok(()),
             content_type::ALERT => self.take_alert(content),
             content_type::HANDSHAKE if self.opening.is_tls13() => {
-                let content: [u8; 5] = content.try_into().map_err(|_| Alert::UnexpectedMessage)?;
-                self.take_key_update(content, output)
+                if let Some(requested) = self.partial_update.take(content)? {
+                    self.renew_opening_key()?;
+                    self.update_owed |= requested;
+                }
+                Ok(())
             }
             content_type::HANDSHAKE => self.refuse_renegotiation(content.first().copied(), output),
             _ => Err(Alert::UnexpectedMessage.into()),
@@ -195,7 +209,14 @@ impl Traffic {
 
     fn take_alert(&mut self, content: &[u8]) -> Result<(), Failure> {
         let [level, description] = content else {
-            return Err(Alert::DecodeError.into());
+            // RFC 8446, 5.4: an empty one is out of place, not badly written.
+            let is_empty = content.is_empty() && self.opening.is_tls13();
+            return Err(if is_empty {
+                Alert::UnexpectedMessage
+            } else {
+                Alert::DecodeError
+            }
+            .into());
         };
         const USER_CANCELED: u8 = 90;
         match *description {
@@ -208,19 +229,10 @@ impl Traffic {
         Ok(())
     }
 
-    /// RFC 8446, 4.6.3. A KeyUpdate split over records, which no known peer sends, is refused.
-    fn take_key_update(&mut self, message: [u8; 5], output: &mut Vec<u8>) -> Result<(), Failure> {
-        let requested = match message {
-            [KEY_UPDATE, 0, 0, 1, 0] => false,
-            [KEY_UPDATE, 0, 0, 1, 1] => true,
-            _ => return Err(Alert::UnexpectedMessage.into()),
-        };
+    fn renew_opening_key(&mut self) -> Result<(), Failure> {
         let updates = self.updates.as_mut().ok_or(Alert::UnexpectedMessage)?;
         let (sequence, secrets) = updates.update_rx_secret().map_err(|_| BadKey)?;
         self.opening = RecordKey::new(true, sequence, &secrets)?;
-        if requested && !self.closed {
-            self.renew_sealing_key(output)?;
-        }
         Ok(())
     }
 
@@ -250,24 +262,17 @@ impl Traffic {
         sealed.map_err(|_| Alert::InternalError.error())
     }
 
-    fn renew_worn_key(&mut self, output: &mut Vec<u8>) -> Result<(), BadKey> {
-        if self.sealing.is_worn() {
-            self.renew_sealing_key(output)
-        } else {
-            Ok(())
-        }
-    }
-
     /// Tells the peer that the next key comes (without asking for one), and takes it into use.
     fn renew_sealing_key(&mut self, output: &mut Vec<u8>) -> Result<(), BadKey> {
         let updates = self.updates.as_mut().ok_or(BadKey)?;
         self.sealing.seal(
             content_type::HANDSHAKE,
-            &[&[KEY_UPDATE, 0, 0, 1, 0]],
+            &[&key_update::NOT_REQUESTED],
             output,
         )?;
         let (sequence, secrets) = updates.update_tx_secret().map_err(|_| BadKey)?;
         self.sealing = RecordKey::new(true, sequence, &secrets)?;
+        self.update_owed = false;
         Ok(())
     }
 
@@ -341,48 +346,5 @@ fn fill_record(partial: &mut Vec<u8>, input: &[u8]) -> Result<usize, Alert> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
-mod tests {
-    use std::sync::Arc;
-
-    use crate::common::{TLS12, TLS13, client_config, connect, names, options, server};
-
-    #[test]
-    fn our_own_key_renewal_is_followed_by_the_client() {
-        let names = names(&options(&server()));
-        let mut pair = connect(&Arc::new(client_config(TLS13, None)), &names).unwrap();
-        for round in 0..4u8 {
-            let mut output = Vec::new();
-            pair.server
-                .traffic_mut()
-                .unwrap()
-                .renew_sealing_key(&mut output)
-                .unwrap();
-            pair.hand_over(&output);
-            assert_eq!(pair.answer(&[round; 99]), [round; 99]);
-        }
-        assert_eq!(pair.client_error, None);
-    }
-
-    #[test]
-    fn tls12_keys_are_not_renewed() {
-        let names = names(&options(&server()));
-        let mut pair = connect(&Arc::new(client_config(TLS12, None)), &names).unwrap();
-        let traffic = pair.server.traffic_mut().unwrap();
-        assert!(traffic.renew_sealing_key(&mut Vec::new()).is_err());
-        assert!(traffic.renew_worn_key(&mut Vec::new()).is_ok());
-    }
-
-    #[test]
-    fn an_idle_connection_keeps_no_buffer() {
-        let names = names(&options(&server()));
-        for versions in [TLS12, TLS13] {
-            let mut pair = connect(&Arc::new(client_config(versions, None)), &names).unwrap();
-            pair.piece = 7;
-            pair.send(&[1; 30_000]);
-            pair.pump().unwrap();
-            assert_eq!(pair.plaintext.len(), 30_000);
-            assert_eq!(pair.server.traffic_mut().unwrap().partial.capacity(), 0);
-        }
-    }
-}
+#[path = "traffic_tests.rs"]
+mod tests;
