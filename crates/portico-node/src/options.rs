@@ -100,6 +100,8 @@ pub struct TlsContextOptions {
     pub request_cert: bool,
     /// Refuse clients without a valid one.
     pub reject_unauthorized: bool,
+    /// Any certificate of `ca` may end a chain.
+    pub allow_partial_trust_chain: Option<bool>,
     /// Protocols in order of preference.
     pub alpn: Vec<String>,
     /// 0x0303 or 0x0304.
@@ -227,6 +229,7 @@ impl TlsContextOptions {
             crl: bytes(&self.crl),
             request_cert: self.request_cert,
             reject_unauthorized: self.reject_unauthorized,
+            allow_partial_trust_chain: self.allow_partial_trust_chain.unwrap_or(false),
             alpn: self
                 .alpn
                 .iter()

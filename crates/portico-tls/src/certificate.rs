@@ -8,6 +8,7 @@ use x509_parser::oid_registry as oid;
 use x509_parser::prelude::FromDer;
 
 use crate::der::{PublicKey, Signed};
+use crate::name_constraints::{self, NameConstraints};
 
 /// The signature algorithms of the crypto library.
 pub(crate) type Algorithms = &'static [&'static dyn SignatureVerificationAlgorithm];
@@ -17,7 +18,7 @@ pub(crate) struct Certificate {
     pub(crate) der: Vec<u8>,
     pub(crate) subject: Vec<u8>,
     pub(crate) issuer: Vec<u8>,
-    /// Content of the INTEGER.
+    /// As [`serial`] gives it.
     pub(crate) serial: Vec<u8>,
     /// Seconds since 1970.
     pub(crate) not_before: i64,
@@ -34,7 +35,9 @@ pub(crate) struct Certificate {
     pub(crate) issues_clients: bool,
     pub(crate) may_sign_crls: bool,
     pub(crate) unknown_critical: bool,
-    pub(crate) name_constraints: bool,
+    pub(crate) name_constraints: Option<NameConstraints>,
+    /// Names in the subject that stand for the DNS names that the certificate does not have elsewhere.
+    pub(crate) host_names: Vec<String>,
 }
 
 /// May it issue certificates (OpenSSL's `X509_check_ca`)?
@@ -58,7 +61,7 @@ impl Certificate {
             der: der.to_vec(),
             subject: parsed.subject().as_raw().to_vec(),
             issuer: parsed.issuer().as_raw().to_vec(),
-            serial: parsed.raw_serial().to_vec(),
+            serial: serial(parsed.raw_serial()).to_vec(),
             not_before: parsed.validity().not_before.timestamp(),
             not_after: parsed.validity().not_after.timestamp(),
             public_key: PublicKey::read(parsed.public_key().raw)?,
@@ -71,7 +74,8 @@ impl Certificate {
             issues_clients: true,
             may_sign_crls: true,
             unknown_critical: false,
-            name_constraints: false,
+            name_constraints: None,
+            host_names: Vec::new(),
         };
         certificate.read_extensions(&parsed);
         Some(certificate)
@@ -104,6 +108,7 @@ impl Certificate {
     fn read_extensions(&mut self, parsed: &X509Certificate<'_>) {
         let mut basic_constraints = None;
         let mut key_usage = None;
+        let mut has_dns_names = false;
         // A repeated extension (RFC 5280, 4.2) would let the last one win.
         self.unknown_critical = parsed.extensions_map().is_err();
         for extension in parsed.extensions() {
@@ -124,11 +129,15 @@ impl Certificate {
                 ParsedExtension::AuthorityKeyIdentifier(id) => {
                     self.authority_key_id = id.key_identifier.as_ref().map(|id| id.0.to_vec());
                 }
-                ParsedExtension::NameConstraints(_) => self.name_constraints = true,
+                ParsedExtension::NameConstraints(value) => {
+                    self.name_constraints = Some(NameConstraints::new(value));
+                }
                 ParsedExtension::SubjectAlternativeName(names) => {
                     let broken = |name: &GeneralName<'_>| matches!(name, GeneralName::Invalid(..));
                     self.unknown_critical |=
                         extension.critical && names.general_names.iter().any(broken);
+                    let is_dns = |name: &GeneralName<'_>| matches!(name, GeneralName::DNSName(_));
+                    has_dns_names |= names.general_names.iter().any(is_dns);
                 }
                 ParsedExtension::CertificatePolicies(_)
                 | ParsedExtension::PolicyMappings(_)
@@ -140,6 +149,9 @@ impl Certificate {
                 ParsedExtension::ParseError { .. } => self.unknown_critical = true,
                 _ => self.unknown_critical |= extension.critical && !is_known(&extension.oid),
             }
+        }
+        if !has_dns_names {
+            self.host_names = name_constraints::host_names(parsed.subject());
         }
         let signs = key_usage.as_ref().is_none_or(|usage| usage.key_cert_sign());
         self.authority = match basic_constraints {
@@ -160,6 +172,12 @@ impl Certificate {
             self.may_sign_crls = usage.crl_sign();
         }
     }
+}
+
+/// A serial number without leading zeros: one that is written with too many is the same number.
+pub(crate) fn serial(content: &[u8]) -> &[u8] {
+    let zeros = content.iter().take_while(|byte| **byte == 0).count();
+    content.get(zeros..).unwrap_or_default()
 }
 
 /// Extensions without influence here.

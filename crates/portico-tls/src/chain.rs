@@ -8,10 +8,12 @@
 //! OpenSSL's order (path, extensions, revocation, then signatures and times from the root down to the leaf) and the
 //! last finding wins.
 
+use std::cell::Cell;
+use std::sync::Arc;
+
 use rustls::RootCertStore;
 use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::WebPkiClientVerifier;
-use std::sync::Arc;
 
 use crate::VerifyError;
 use crate::certificate::{Algorithms, Authority, Certificate};
@@ -20,13 +22,21 @@ use crate::revocation::{self, RevocationList};
 /// Most certificates of a path, leaf and anchor included, and most certificates looked at.
 const MAX_PATH: usize = 16;
 const MAX_SENT: usize = 32;
+/// Most signatures checked for a path. A client could send certificates of one name, of which each might have signed each
+/// other: hundreds of checks with keys of 8,192 bits, for the price of a handshake.
+const MAX_SIGNATURES: u32 = 48;
 
 /// What chains are verified against.
 pub(crate) struct Trust {
     pub(crate) anchors: Vec<Certificate>,
     pub(crate) lists: Vec<RevocationList>,
     pub(crate) algorithms: Algorithms,
+    /// An anchor need not have signed itself (OpenSSL's `X509_V_FLAG_PARTIAL_CHAIN`).
+    pub(crate) partial: bool,
 }
+
+/// Signature checks that are left for a path.
+struct Budget(Cell<u32>);
 
 /// A path from the leaf towards an anchor.
 struct Path<'a> {
@@ -51,7 +61,8 @@ impl Trust {
             .iter()
             .filter_map(|der| Certificate::read(der))
             .collect();
-        let path = self.build_path(&leaf, &others);
+        let budget = Budget(Cell::new(MAX_SIGNATURES));
+        let path = self.build_path(&leaf, &others, &budget);
         let now = i64::try_from(now).unwrap_or(i64::MAX);
 
         let mut verdict = path.finding;
@@ -64,21 +75,29 @@ impl Trust {
         if !self.lists.is_empty() {
             self.check_revocation(&path.certificates, now, &mut found);
         }
-        self.check_signatures_and_times(&path.certificates, now, &mut found);
-        if verdict == VerifyError::Ok && path.certificates.iter().any(|c| c.name_constraints) {
-            verdict = self.check_with_webpki(sent);
+        self.check_signatures_and_times(&path, now, &budget, &mut found);
+        if verdict == VerifyError::Ok {
+            verdict = self.check_names(&path.certificates, sent);
         }
         verdict
     }
 
-    fn build_path<'a>(&'a self, leaf: &'a Certificate, others: &'a [Certificate]) -> Path<'a> {
+    fn build_path<'a>(
+        &'a self,
+        leaf: &'a Certificate,
+        others: &'a [Certificate],
+        budget: &Budget,
+    ) -> Path<'a> {
         let mut certificates = vec![leaf];
         let mut current = leaf;
         let mut in_store = false;
+        let is_anchor = |found: &Certificate| self.anchors.iter().any(|a| a.der == found.der);
         let finding = loop {
+            if self.partial && is_anchor(current) {
+                break VerifyError::Ok;
+            }
             if current.is_self_issued() {
-                let trusted = self.anchors.iter().any(|anchor| anchor.der == current.der);
-                break match (trusted, certificates.len()) {
+                break match (is_anchor(current), certificates.len()) {
                     (true, _) => VerifyError::Ok,
                     (false, 1) => VerifyError::DepthZeroSelfSignedCert,
                     (false, _) => VerifyError::SelfSignedCertInChain,
@@ -88,17 +107,18 @@ impl Trust {
                 break VerifyError::CertChainTooLong;
             }
             // Anchors come first, as with OpenSSL's default (X509_V_FLAG_TRUSTED_FIRST).
-            let issuer =
-                if let Some(anchor) = self.find_issuer(current, &self.anchors, &certificates) {
-                    in_store = true;
-                    anchor
-                } else if let Some(sent) = self.find_issuer(current, others, &certificates) {
-                    sent
-                } else if in_store {
-                    break VerifyError::UnableToGetIssuerCert;
-                } else {
-                    break VerifyError::UnableToGetIssuerCertLocally;
-                };
+            let issuer = if let Some(anchor) =
+                self.find_issuer(current, &self.anchors, &certificates, budget)
+            {
+                in_store = true;
+                anchor
+            } else if let Some(sent) = self.find_issuer(current, others, &certificates, budget) {
+                sent
+            } else if in_store {
+                break VerifyError::UnableToGetIssuerCert;
+            } else {
+                break VerifyError::UnableToGetIssuerCertLocally;
+            };
             certificates.push(issuer);
             current = issuer;
         };
@@ -115,6 +135,7 @@ impl Trust {
         certificate: &Certificate,
         candidates: &'a [Certificate],
         path: &[&Certificate],
+        budget: &Budget,
     ) -> Option<&'a Certificate> {
         let unused = |candidate: &&Certificate| {
             certificate.names_issuer(candidate)
@@ -125,9 +146,18 @@ impl Trust {
         let Some(second) = named.next() else {
             return Some(first);
         };
-        let signed = |candidate: &&Certificate| certificate.signed_by(candidate, self.algorithms);
+        let signed = |candidate: &&Certificate| self.is_signed(certificate, candidate, budget);
         let mut all = [first, second].into_iter().chain(named);
         Some(all.find(signed).unwrap_or(first))
+    }
+
+    /// Whether `issuer` signed it; not, once the budget is spent.
+    fn is_signed(&self, certificate: &Certificate, issuer: &Certificate, budget: &Budget) -> bool {
+        let Some(left) = budget.0.get().checked_sub(1) else {
+            return false;
+        };
+        budget.0.set(left);
+        certificate.signed_by(issuer, self.algorithms)
     }
 
     fn check_revocation(
@@ -151,29 +181,47 @@ impl Trust {
     /// From the end of the path down to the leaf, whose finding is told last.
     fn check_signatures_and_times(
         &self,
-        path: &[&Certificate],
+        path: &Path<'_>,
         now: i64,
+        budget: &Budget,
         found: &mut impl FnMut(VerifyError),
     ) {
-        let Some((last, rest)) = path.split_last() else {
+        let Some((last, rest)) = path.certificates.split_last() else {
             return;
         };
-        if rest.is_empty() && !last.is_self_issued() {
+        let is_end = last.is_self_issued() || path.finding == VerifyError::Ok;
+        if rest.is_empty() && !is_end {
             found(VerifyError::UnableToVerifyLeafSignature);
         }
         // The time of an intermediate whose issuer is missing is not looked at, as with OpenSSL.
-        if rest.is_empty() || last.is_self_issued() {
+        if rest.is_empty() || is_end {
             found(check_time(last, now));
         }
         for (index, certificate) in rest.iter().enumerate().rev() {
-            let Some(issuer) = path.get(index + 1) else {
+            let Some(issuer) = path.certificates.get(index + 1) else {
                 return;
             };
-            if !certificate.signed_by(issuer, self.algorithms) {
+            if !self.is_signed(certificate, issuer, budget) {
                 found(VerifyError::CertSignatureFailure);
             }
             found(check_time(certificate, now));
         }
+    }
+
+    /// Name constraints of the issuers.
+    fn check_names(&self, path: &[&Certificate], sent: &[Vec<u8>]) -> VerifyError {
+        let mut constraints = path
+            .iter()
+            .filter_map(|found| found.name_constraints.as_ref());
+        let Some(first) = constraints.next() else {
+            return VerifyError::Ok;
+        };
+        let mut all = std::iter::once(first).chain(constraints);
+        let names = path.first().map_or(&[][..], |leaf| &leaf.host_names);
+        if !all.all(|constraints| names.iter().all(|name| constraints.allow(name))) {
+            return VerifyError::PermittedSubtreeViolation;
+        }
+        self.check_with_webpki(sent)
     }
 
     /// Only for chains with name constraints, which are seldom: so nothing is prepared.
@@ -239,5 +287,47 @@ fn check_time(certificate: &Certificate, now: i64) -> VerifyError {
         VerifyError::CertHasExpired
     } else {
         VerifyError::Ok
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::common::{Issued, ca_params, client_params, ec_key, issue, self_signed};
+
+    #[test]
+    fn a_crowd_of_issuers_of_one_name_does_not_cost_a_check_each() {
+        let twin = || {
+            let mut params = ca_params("twin");
+            params.use_authority_key_identifier_extension = false;
+            params.key_identifier_method = rcgen::KeyIdMethod::PreSpecified(vec![]);
+            params
+        };
+        let read = |issued: &Issued| Certificate::read(&issued.der).unwrap();
+        let root = self_signed(twin(), ec_key());
+        // Each could have issued the leaf, and none has.
+        let twins: Vec<_> = (0..31)
+            .map(|_| read(&issue(twin(), ec_key(), &root)))
+            .collect();
+        let algorithms = rustls::crypto::aws_lc_rs::default_provider()
+            .signature_verification_algorithms
+            .all;
+        let trust = Trust {
+            anchors: twins,
+            lists: Vec::new(),
+            algorithms,
+            partial: true,
+        };
+        let mut params = client_params("leaf");
+        params.use_authority_key_identifier_extension = false;
+        let leaf = issue(params, ec_key(), &root);
+        let budget = Budget(Cell::new(20));
+        trust.build_path(&read(&leaf), &[], &budget);
+        assert_eq!(budget.0.get(), 0);
+        assert_eq!(
+            trust.verify(&[leaf.der], crate::clock::now()),
+            VerifyError::CertSignatureFailure
+        );
     }
 }

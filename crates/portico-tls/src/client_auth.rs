@@ -59,6 +59,7 @@ impl ClientAuth {
             anchors: anchors.collect::<Result<_, _>>()?,
             lists: lists.collect::<Result<_, _>>()?,
             algorithms: algorithms.all,
+            partial: options.allow_partial_trust_chain,
         };
         let allowed = &options.signature_schemes;
         let usable = |scheme: SignatureScheme| allowed.contains(&u16::from(scheme));

@@ -335,7 +335,14 @@ impl Connection {
             received,
             output,
         )?;
-        self.shake(plaintext, output)
+        let status = self.shake(plaintext, output)?;
+        if complete {
+            Ok(status)
+        } else {
+            // rustls would go on where no name was found and nobody was asked (an alert before the ClientHello).
+            output.extend_from_slice(&Alert::UnexpectedMessage.plain_record());
+            Err(Alert::UnexpectedMessage.error())
+        }
     }
 
     /// Starts rustls with the context for this client.

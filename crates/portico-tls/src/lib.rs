@@ -27,6 +27,7 @@ mod handshake;
 mod identity;
 mod key_log;
 mod key_update;
+mod name_constraints;
 pub mod names;
 mod options;
 mod pfx;

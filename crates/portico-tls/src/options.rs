@@ -37,6 +37,8 @@ pub struct ContextOptions {
     /// With `request_cert`: fail the handshake of a client without a certificate, or whose certificate does not
     /// verify. Without: let it finish, and tell the result in [`crate::Facts::verify_error`].
     pub reject_unauthorized: bool,
+    /// Trust any certificate of `ca` as the end of a chain, not only those that signed themselves.
+    pub allow_partial_trust_chain: bool,
     /// ALPN protocols in order of preference; empty: the extension is ignored.
     pub alpn: Vec<Vec<u8>>,
     /// Lowest version: 0x0303 (TLS 1.2) or 0x0304 (TLS 1.3); 0 is 0x0303.
@@ -72,6 +74,7 @@ impl Default for ContextOptions {
             crl: Vec::new(),
             request_cert: false,
             reject_unauthorized: true,
+            allow_partial_trust_chain: false,
             alpn: Vec::new(),
             min_version: 0x0303,
             max_version: 0x0304,

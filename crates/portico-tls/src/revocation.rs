@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use x509_parser::oid_registry as oid;
 use x509_parser::prelude::FromDer;
 use x509_parser::revocation_list::CertificateRevocationList;
 
@@ -20,14 +21,15 @@ pub(crate) struct RevocationList {
 }
 
 impl RevocationList {
-    /// Reads a list; `None` if it makes no sense or has critical extensions, none of which is known here.
+    /// Reads a list; `None` if it makes no sense, has critical extensions, none of which is known here, or is partial
+    /// (a list of changes, or of some certificates only) without saying so in a critical extension as it must.
     pub(crate) fn read(der: &[u8]) -> Option<Self> {
         let (rest, parsed) = CertificateRevocationList::from_der(der).ok()?;
         if !rest.is_empty()
             || parsed
                 .extensions()
                 .iter()
-                .any(|extension| extension.critical)
+                .any(|extension| extension.critical || is_partial(&extension.oid))
         {
             return None;
         }
@@ -37,14 +39,20 @@ impl RevocationList {
             next_update: parsed.next_update().map(|time| time.timestamp()),
             revoked: parsed
                 .iter_revoked_certificates()
-                .map(|entry| entry.raw_serial().to_vec())
+                .map(|entry| certificate::serial(entry.raw_serial()).to_vec())
                 .collect(),
             signed: Signed::read(der)?,
         })
     }
 }
 
-/// Looks a certificate up in its issuer's list.
+/// deltaCRLIndicator and issuingDistributionPoint (RFC 5280, 5.2.4 and 5.2.5).
+fn is_partial(id: &oid::asn1_rs::Oid<'_>) -> bool {
+    *id == oid::OID_X509_EXT_DELTA_CRL_INDICATOR
+        || *id == oid::OID_X509_EXT_ISSUER_DISTRIBUTION_POINT
+}
+
+/// Looks a certificate up in its issuer's lists. Of several, one that has it is enough.
 pub(crate) fn check(
     certificate: &Certificate,
     issuer: &Certificate,
@@ -58,10 +66,12 @@ pub(crate) fn check(
         .filter(|list| list.issuer == certificate.issuer)
     {
         let result = check_in(certificate, issuer, list, algorithms, now);
-        if matches!(result, VerifyError::Ok | VerifyError::CertRevoked) {
+        if result == VerifyError::CertRevoked {
             return result;
         }
-        found = result;
+        if found != VerifyError::Ok {
+            found = result;
+        }
     }
     found
 }

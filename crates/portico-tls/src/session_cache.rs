@@ -6,11 +6,17 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use rustls::server::StoresServerSessions;
+use zeroize::Zeroizing;
 
 use crate::clock;
 
 /// Most sessions kept for a context: OpenSSL's default (`SSL_SESSION_CACHE_MAX_SIZE_DEFAULT`). About 300 bytes each.
 pub(crate) const MAX_SESSIONS: usize = 20_480;
+/// Most bytes of sessions kept: 800 for each. A session holds the client's certificates, which may be up to 64 KB, and
+/// rustls stores it before they are judged: by their number alone, sessions could take more than a gigabyte.
+const MAX_BYTES: usize = 16 << 20;
+/// Longest session that is kept: as with tickets.
+const MAX_SESSION_BYTES: usize = 16_000;
 
 /// A bounded store that forgets the oldest session first.
 pub(crate) struct SessionCache {
@@ -24,6 +30,8 @@ struct Sessions {
     by_id: HashMap<Box<[u8]>, Session>,
     /// Ids in order of arrival. Those of sessions that were taken or replaced meanwhile are passed over.
     order: VecDeque<(Box<[u8]>, u64)>,
+    /// Of all values.
+    bytes: usize,
     next_number: u64,
 }
 
@@ -31,7 +39,8 @@ struct Session {
     /// In seconds since 1970.
     expires: u64,
     number: u64,
-    value: Box<[u8]>,
+    /// Wiped when dropped.
+    value: Zeroizing<Vec<u8>>,
 }
 
 impl SessionCache {
@@ -50,6 +59,10 @@ impl SessionCache {
 
 impl StoresServerSessions for SessionCache {
     fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
+        let value = Zeroizing::new(value);
+        if value.len() > MAX_SESSION_BYTES {
+            return false;
+        }
         let mut sessions = self.lock();
         let number = sessions.next_number;
         sessions.next_number += 1;
@@ -58,11 +71,14 @@ impl StoresServerSessions for SessionCache {
         let session = Session {
             expires,
             number,
-            value: value.into_boxed_slice(),
+            value,
         };
+        sessions.bytes += session.value.len();
         sessions.order.push_back((key.clone(), number));
-        sessions.by_id.insert(key, session);
-        while sessions.order.len() > self.capacity {
+        if let Some(replaced) = sessions.by_id.insert(key, session) {
+            sessions.bytes -= replaced.value.len();
+        }
+        while sessions.order.len() > self.capacity || sessions.bytes > MAX_BYTES {
             sessions.forget_oldest();
         }
         true
@@ -78,8 +94,8 @@ impl StoresServerSessions for SessionCache {
     }
 
     fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
-        let session = self.lock().by_id.remove(key)?;
-        (session.expires >= clock::now()).then(|| session.value.into_vec())
+        let mut session = self.lock().remove(key)?;
+        (session.expires >= clock::now()).then(|| std::mem::take(&mut *session.value))
     }
 
     fn can_cache(&self) -> bool {
@@ -95,8 +111,14 @@ impl Sessions {
                 .get(&key)
                 .is_some_and(|session| session.number == number)
         {
-            self.by_id.remove(&key);
+            self.remove(&key);
         }
+    }
+
+    fn remove(&mut self, key: &[u8]) -> Option<Session> {
+        let session = self.by_id.remove(key)?;
+        self.bytes -= session.value.len();
+        Some(session)
     }
 }
 
@@ -122,6 +144,22 @@ mod tests {
         assert_eq!(cache.take(&[3]), Some(vec![3; 10]));
         assert!(cache.take(&[3]).is_none());
         assert!(cache.lock().by_id.len() <= 3 && cache.lock().order.len() <= 3);
+    }
+
+    #[test]
+    fn long_sessions_push_others_out_and_the_longest_are_not_kept() {
+        let cache = SessionCache::new(MAX_SESSIONS, 300);
+        assert!(!cache.put(vec![0], vec![0; MAX_SESSION_BYTES + 1]));
+        let count = u32::try_from(MAX_BYTES / MAX_SESSION_BYTES * 2).unwrap_or(0);
+        for key in 0..count {
+            assert!(cache.put(key.to_be_bytes().to_vec(), vec![1; MAX_SESSION_BYTES]));
+        }
+        assert!(cache.lock().bytes <= MAX_BYTES);
+        assert!(cache.get(&0u32.to_be_bytes()).is_none());
+        for key in 0..count {
+            cache.take(&key.to_be_bytes());
+        }
+        assert_eq!(cache.lock().bytes, 0);
     }
 
     #[test]

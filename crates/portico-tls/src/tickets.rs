@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use aws_lc_rs::aead::{AES_256_GCM_SIV, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use aws_lc_rs::{hkdf, rand};
 use rustls::server::ProducesTickets;
+use zeroize::Zeroize;
 
 use crate::clock;
 
@@ -17,6 +18,10 @@ use crate::clock;
 pub(crate) const TICKET_KEYS_BYTES: usize = 48;
 const NAME_BYTES: usize = 16;
 const TIME_BYTES: usize = 8;
+const TAG_BYTES: usize = 16;
+/// Longest ticket that is handed out. Clients over OpenSSL break a handshake off at a message of more than 16,384 bytes,
+/// and rustls writes the length of a ticket beyond 65,535 wrongly; a client's own certificates can make one so long.
+const MAX_TICKET_BYTES: usize = 16_000;
 /// RFC 8446, 4.6.1: tickets live for a week at most.
 const MAX_LIFETIME_SECONDS: u32 = 7 * 24 * 3600;
 
@@ -88,7 +93,9 @@ impl ProducesTickets for Ticketer {
         let (issued, plain) = match &self.keys {
             Keys::Given(key) => key.open(ticket)?,
             Keys::Rotating(rotation) => {
-                let rotation = rotation.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut rotation = rotation.lock().unwrap_or_else(PoisonError::into_inner);
+                // Keys go when their time is over, not only when somebody wants a new ticket.
+                rotation.turn(clock::now(), self.lifetime_seconds);
                 let previous = || rotation.previous.as_ref().and_then(|key| key.open(ticket));
                 rotation.current.open(ticket).or_else(previous)?
             }
@@ -130,7 +137,9 @@ impl TicketKey {
     fn random() -> Result<Self, NoKey> {
         let mut bytes = [0; TICKET_KEYS_BYTES];
         rand::fill(&mut bytes).map_err(|_| NoKey)?;
-        Self::new(&bytes)
+        let key = Self::new(&bytes);
+        bytes.zeroize();
+        key
     }
 
     fn new(bytes: &[u8; TICKET_KEYS_BYTES]) -> Result<Self, NoKey> {
@@ -148,11 +157,16 @@ impl TicketKey {
         })
     }
 
+    /// `None` if the session is too long for a ticket: the client goes without.
     fn seal(&self, now: u64, plain: &[u8]) -> Option<Vec<u8>> {
+        let start = NAME_BYTES + NONCE_LEN;
+        let length = start + TIME_BYTES + plain.len() + TAG_BYTES;
+        if length > MAX_TICKET_BYTES {
+            return None;
+        }
         let mut nonce = [0; NONCE_LEN];
         rand::fill(&mut nonce).ok()?;
-        let start = NAME_BYTES + NONCE_LEN;
-        let mut ticket = Vec::with_capacity(start + TIME_BYTES + plain.len() + 16);
+        let mut ticket = Vec::with_capacity(length);
         ticket.extend_from_slice(&self.name);
         ticket.extend_from_slice(&nonce);
         ticket.extend_from_slice(&now.to_be_bytes());
@@ -181,7 +195,10 @@ impl TicketKey {
             .open_in_place(nonce, Aad::from(name), &mut sealed)
             .ok()?;
         let (time, session) = opened.split_first_chunk::<TIME_BYTES>()?;
-        Some((u64::from_be_bytes(*time), session.to_vec()))
+        let result = (u64::from_be_bytes(*time), session.to_vec());
+        // rustls wipes its copy.
+        sealed.zeroize();
+        Some(result)
     }
 }
 
@@ -225,6 +242,28 @@ mod tests {
                 .decrypt(&key.seal(clock::now() - 302, b"s").unwrap())
                 .is_none()
         );
+    }
+
+    #[test]
+    fn a_session_too_long_for_a_ticket_gets_none() {
+        let ticketer = Ticketer::new(&[1; 48], 300).unwrap();
+        let longest = MAX_TICKET_BYTES - 52;
+        let ticket = ticketer.encrypt(&vec![7; longest]).unwrap();
+        assert_eq!(ticket.len(), MAX_TICKET_BYTES);
+        assert_eq!(ticketer.decrypt(&ticket).unwrap(), vec![7; longest]);
+        assert!(ticketer.encrypt(&vec![7; longest + 1]).is_none());
+    }
+
+    #[test]
+    fn a_key_goes_even_where_nobody_takes_tickets() {
+        let ticketer = Ticketer::new(&[], 300).unwrap();
+        let Keys::Rotating(rotation) = &ticketer.keys else {
+            unreachable!()
+        };
+        let ticket = ticketer.encrypt(b"s").unwrap();
+        rotation.lock().unwrap().since -= 700;
+        assert!(ticketer.decrypt(&ticket).is_none());
+        assert!(rotation.lock().unwrap().previous.is_none());
     }
 
     #[test]

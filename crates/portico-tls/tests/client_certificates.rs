@@ -269,6 +269,93 @@ fn name_constraints_are_kept() {
     assert_eq!(verdict(&outside), VerifyError::PermittedSubtreeViolation);
 }
 
+#[test]
+fn name_constraints_bind_the_common_name_where_there_are_no_dns_names() {
+    let w = world();
+    let mut constrained = ca_params("constrained");
+    constrained.name_constraints = Some(rcgen::NameConstraints {
+        permitted_subtrees: vec![rcgen::GeneralSubtree::DnsName("inside.test".into())],
+        excluded_subtrees: vec![],
+    });
+    let ca = issue(constrained, ec_key(), &w.root);
+    for (name, wanted) in [
+        ("a.inside.test", VerifyError::Ok),
+        ("Some Body", VerifyError::Ok),
+        ("outside.test", VerifyError::PermittedSubtreeViolation),
+    ] {
+        let mut params = client_params(name);
+        params.subject_alt_names.clear();
+        let leaf = issue(params, ec_key(), &ca);
+        let verdict = w.verdict(&[&w.root], Some(&leaf.identity_with(&[&ca])));
+        assert_eq!(verdict, wanted, "{name}");
+    }
+}
+
+#[test]
+fn a_partial_chain_is_enough_where_that_is_allowed() {
+    use VerifyError as E;
+    let w = world();
+    let via = issue(client_params("via"), ec_key(), &w.inter);
+    let below = issue(ca_params("below"), ec_key(), &w.inter);
+    let deep = issue(client_params("deep"), ec_key(), &below);
+    let old = issue(dated(client_params("old"), 2020, 2021), ec_key(), &w.inter);
+    let other = issue(client_params("other"), ec_key(), &w.root);
+    let old_inter = issue(dated(ca_params("old inter"), 2020, 2021), ec_key(), &w.root);
+    let via_old = issue(client_params("via old"), ec_key(), &old_inter);
+    let forged = {
+        let impostor = issue(ca_params("inter"), ec_key(), &w.stranger);
+        let mut params = client_params("forged");
+        params.use_authority_key_identifier_extension = false;
+        issue(params, ec_key(), &impostor)
+    };
+    let inter = &[&w.inter][..];
+    let rows: [(&[&Issued], Identity, E, E); 8] = [
+        (inter, via.identity(), E::UnableToGetIssuerCert, E::Ok),
+        (
+            inter,
+            deep.identity_with(&[&below]),
+            E::UnableToGetIssuerCert,
+            E::Ok,
+        ),
+        (inter, old.identity(), E::CertHasExpired, E::CertHasExpired),
+        (
+            &[&via],
+            via.identity(),
+            E::UnableToVerifyLeafSignature,
+            E::Ok,
+        ),
+        (&[&w.root], via.identity_with(&[&w.inter]), E::Ok, E::Ok),
+        (
+            inter,
+            other.identity(),
+            E::UnableToVerifyLeafSignature,
+            E::UnableToVerifyLeafSignature,
+        ),
+        (
+            &[&old_inter],
+            via_old.identity(),
+            E::UnableToGetIssuerCert,
+            E::CertHasExpired,
+        ),
+        (
+            inter,
+            forged.identity(),
+            E::CertSignatureFailure,
+            E::CertSignatureFailure,
+        ),
+    ];
+    for (row, (ca, identity, whole, partial)) in rows.into_iter().enumerate() {
+        for (allow, wanted) in [(false, whole), (true, partial)] {
+            let options = ContextOptions {
+                allow_partial_trust_chain: allow,
+                ..w.options(ca, &[])
+            };
+            let verdict = w.verdict_with(&options, Some(&identity));
+            assert_eq!(verdict, wanted, "row {row}, allowed: {allow}");
+        }
+    }
+}
+
 fn crl(by: &Issued, revoked: &[&[u8]], from: i32, to: i32) -> Vec<u8> {
     let revoked = revoked.iter().map(|serial| rcgen::RevokedCertParams {
         serial_number: rcgen::SerialNumber::from_slice(serial),
@@ -297,7 +384,16 @@ fn revocation_lists_decide_as_with_node() {
     let via = issue(client_params("via"), ec_key(), &w.inter).identity_with(&[&w.inter]);
     let good = good.identity();
     let empty = crl(&w.root, &[], 2020, 2090);
-    let rows: [(&[Vec<u8>], &Identity, E); 7] = [
+    let revoking = crl(&w.root, &[&[1, 2, 3]], 2020, 2090);
+    let rows: [(&[Vec<u8>], &Identity, E); 10] = [
+        // One list is enough to be revoked, wherever it stands.
+        (&[empty.clone(), revoking.clone()], &good, E::CertRevoked),
+        (&[revoking, empty.clone()], &good, E::CertRevoked),
+        (
+            &[crl(&w.root, &[], 2020, 2021), empty.clone()],
+            &good,
+            E::Ok,
+        ),
         (std::slice::from_ref(&empty), &good, E::Ok),
         (
             &[crl(&w.root, &[&[1, 2, 3]], 2020, 2090)],

@@ -42,6 +42,24 @@ fn facts_tell_what_was_agreed_on() {
 }
 
 #[test]
+fn an_alert_before_the_client_hello_does_not_get_past_the_choice_of_a_context() {
+    let names = names(&options(&server()));
+    for ask in [false, true] {
+        let server = Connection::new(Arc::clone(&names), ask);
+        let config = Arc::new(client_config(TLS13, None));
+        let mut pair = Pair::with(&config, "localhost", server);
+        let mut bytes = vec![21, 3, 1, 0, 2, 1, 90];
+        pair.client.write_tls(&mut bytes).unwrap();
+        let error = pair
+            .server
+            .handle_input(&mut bytes, &mut Vec::new(), &mut Vec::new())
+            .unwrap_err();
+        assert_eq!(error.code(), "ERR_SSL_UNEXPECTED_MESSAGE");
+        assert!(pair.server.facts().is_none());
+    }
+}
+
+#[test]
 fn the_hybrid_group_is_used_with_clients_that_offer_it() {
     let mut provider = rustls::crypto::aws_lc_rs::default_provider();
     provider

@@ -31,6 +31,30 @@ fn tickets_resume() {
 }
 
 #[test]
+fn a_client_with_long_certificates_gets_no_ticket_and_goes_on() {
+    let options = ContextOptions {
+        request_cert: true,
+        reject_unauthorized: false,
+        ..options(&server())
+    };
+    let mut identity = common::server().identity();
+    identity.chain.resize(60, identity.chain[0].clone());
+    assert!(identity.chain.concat().len() > 16_000);
+    for tickets in [true, false] {
+        let names = names(&ContextOptions {
+            tickets,
+            ..options.clone()
+        });
+        for versions in BOTH {
+            let config = Arc::new(client_config(versions, Some(identity.clone())));
+            for _ in 0..3 {
+                assert!(!resumes(&config, &names));
+            }
+        }
+    }
+}
+
+#[test]
 fn session_ids_resume_with_clients_without_tickets() {
     let names = names(&options(&server()));
     let mut config = client_config(TLS12, None);

@@ -83,6 +83,20 @@ test('an intermediate in ca completes a chain, but ends none', async (t) => {
   assert.match(json.error, /^UNABLE_TO_GET_ISSUER_CERT|^UNABLE_TO_VERIFY_LEAF_SIGNATURE/);
 });
 
+test('with allowPartialTrustChain any certificate of ca ends a chain', async (t) => {
+  const base = { ...server, requestCert: true, rejectUnauthorized: false };
+  const options = { ca, ...below };
+  const strict = await serve(t, { ...base, ca: intermediate.cert }, said);
+  assert.equal((await get(strict, options)).json.authorized, false);
+  const partial = await serve(t, { ...base, ca: intermediate.cert, allowPartialTrustChain: true }, said);
+  assert.deepEqual((await get(partial, options)).json, { authorized: true, error: null, subject: 'below' });
+  assert.equal((await get(partial, { ca, ...good })).json.error, 'UNABLE_TO_VERIFY_LEAF_SIGNATURE');
+  const pinned = await serve(t, { ...base, ca: below.cert, allowPartialTrustChain: true }, said);
+  assert.equal((await get(pinned, options)).json.authorized, true);
+  const old = await serve(t, { ...base, ca: expired.cert, allowPartialTrustChain: true }, said);
+  assert.equal((await get(old, { ca, ...expired })).json.error, 'CERT_HAS_EXPIRED');
+});
+
 test('several authorities, in one file or many, are all trusted', async (t) => {
   for (const trust of [[ca, other.cert], ca + other.cert, Buffer.from(other.cert + ca)]) {
     const https = await serve(t, { ...server, ca: trust, requestCert: true }, said);

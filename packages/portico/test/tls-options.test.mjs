@@ -50,7 +50,7 @@ const PROBES = {
   ticketKeys: { changes: [[Buffer.alloc(48, 7)]], reads: (seen) => Buffer.from(seen.ticketKeys).toString('hex') },
   pskCallback: { throws: [() => null] },
   pskIdentityHint: { throws: ['hint'] },
-  allowPartialTrustChain: { throws: [true], same: [false] },
+  allowPartialTrustChain: { changes: [[true]], reads: (seen) => seen.allowPartialTrustChain, same: [false] },
   ca: { with: { requestCert: true }, changes: [[workshop.root.cert]], reads: (seen) => seen.ca.length },
   cert: { changes: [[pair.cert + workshop.root.cert]], reads: (seen) => seen.identities[0].chain.length },
   certificateCompression: { throws: [['zlib']], same: [[]], since: 26 },

@@ -56,6 +56,8 @@ export interface TlsContextOptions {
   crl: Uint8Array[];
   requestCert: boolean;
   rejectUnauthorized: boolean;
+  /** Any certificate of `ca` may end a chain. */
+  allowPartialTrustChain?: boolean;
   /** ALPN protocols in order of preference. */
   alpn: string[];
   /** 0x0303 or 0x0304. */

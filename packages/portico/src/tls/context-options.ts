@@ -80,6 +80,7 @@ export function contextOptions(own: RecordedOptions, settings: ServerSettings): 
     crl: settings.requestCert ? revocationLists(own as TrustOptions) : [],
     requestCert: settings.requestCert,
     rejectUnauthorized: settings.rejectUnauthorized,
+    ...(own.allowPartialTrustChain ? { allowPartialTrustChain: true } : {}),
     alpn: settings.alpn,
     minVersion: settings.versions.min,
     maxVersion: settings.versions.max,
