@@ -52,6 +52,8 @@ export class TlsServer implements TlsProvider {
   readonly #options: HandshakeOptions;
   readonly #handshakes: TlsHandshakes;
   #contexts: ServerContexts;
+  /** Node's server does not pass this option on to its context, though it is documented for both. */
+  #allowPartialTrustChain: boolean | undefined;
   #named: NamedContext[] = [];
   /** What `SNICallback` answered, by connection. */
   readonly #chosen = new WeakMap<TlsConnection, object>();
@@ -70,13 +72,16 @@ export class TlsServer implements TlsProvider {
     this.#server = server;
     this.#options = options;
     this.#ticketKeys = server.ticketKeys ?? new Uint8Array(0);
+    this.#allowPartialTrustChain = options.allowPartialTrustChain;
     this.#handshakes = new TlsHandshakes(server);
     this.#contexts = this.#makeContexts();
   }
 
   #makeContexts(): ServerContexts {
     const { engine } = currentLane();
-    return new ServerContexts(engine, recorded(this.#server._sharedCreds, 'setSecureContext'), this.#facts());
+    const options = recorded(this.#server._sharedCreds, 'setSecureContext');
+    const own = this.#allowPartialTrustChain ? { ...options, allowPartialTrustChain: true } : options;
+    return new ServerContexts(engine, own, this.#facts());
   }
 
   #facts(): ServerFacts {
@@ -110,6 +115,7 @@ export class TlsServer implements TlsProvider {
    */
   replaceContext(options: RecordedOptions): void {
     if (options.ticketKeys) this.#ticketKeys = options.ticketKeys;
+    this.#allowPartialTrustChain = options.allowPartialTrustChain;
     this.#renew();
   }
 

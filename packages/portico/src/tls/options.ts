@@ -62,7 +62,7 @@ export const TLS_OPTIONS: readonly OptionRow[] = [
     'Use client certificates (requestCert).', unset),
   defaultOnly('pskIdentityHint', 'needs pre-shared keys, which Portico does not have',
     'Use client certificates (requestCert).', unset),
-  honoured('allowPartialTrustChain', 'As in Node.'),
+  honoured('allowPartialTrustChain', 'As documented; https.createServer of Node passes it over.'),
   honoured('ca', 'As in Node, for client certificates and for the missing part of a chain.'),
   honoured('cert', 'As in Node: PEM with chain, or a list of them.'),
   defaultOnly('certificateCompression', 'asks for RFC 8879, which Portico does not have',
