@@ -69,17 +69,17 @@ impl Listener {
         self.total.load(Ordering::Relaxed)
     }
 
-    /// Whether there are as many connections as there may be. Several shards may each exceed it by one.
-    pub(crate) fn is_full(&self) -> bool {
-        self.options
-            .max_connections
-            .is_some_and(|max| self.total_connections() >= max)
-    }
-
-    /// Counts a new connection.
-    pub(crate) fn connection_came(&mut self) {
-        self.connections += 1;
-        self.total.fetch_add(1, Ordering::Relaxed);
+    /// Counts a new connection; false if there are as many as there may be, on all shards together.
+    pub(crate) fn admit(&mut self) -> bool {
+        let max = self.options.max_connections.unwrap_or(u32::MAX);
+        let admitted = self
+            .total
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |total| {
+                (total < max).then_some(total.wrapping_add(1))
+            })
+            .is_ok();
+        self.connections += u32::from(admitted);
+        admitted
     }
 
     /// Sets the context for names that no pattern matches.

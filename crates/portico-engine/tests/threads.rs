@@ -316,3 +316,39 @@ fn closing_all_connections_reaches_every_thread() {
     application.collect(event::CLOSED, 8);
     assert_eq!(application.engine.connection_count(application.listener), 0);
 }
+
+#[test]
+fn threads_together_keep_to_the_number_of_connections() {
+    const MOST: usize = 5;
+    let mut application = Application::with(
+        4,
+        ListenerOptions {
+            max_connections: Some(5),
+            notify_open: true,
+            ..ListenerOptions::default()
+        },
+    );
+    for _ in 0..20 {
+        let clients: Vec<TcpStream> = (0..40).map(|_| application.connect()).collect();
+        let (mut opened, mut dropped, mut closed) = (0, 0, 0);
+        while opened + dropped < clients.len() {
+            for found in application.take() {
+                match found.kind {
+                    event::OPEN => opened += 1,
+                    event::DROPPED => dropped += 1,
+                    _ => {}
+                }
+            }
+        }
+        assert_eq!(opened, MOST);
+        drop(clients);
+        while closed < opened {
+            closed += application
+                .take()
+                .iter()
+                .filter(|found| found.kind == event::CLOSED)
+                .count();
+        }
+        assert_eq!(application.engine.connection_count(application.listener), 0);
+    }
+}

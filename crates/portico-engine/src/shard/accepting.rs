@@ -28,26 +28,18 @@ impl Shard {
     /// Takes waiting connections, a bounded number: the descriptor is level-triggered.
     pub(super) fn accept(&mut self, listener: u32) {
         for _ in 0..ACCEPTS_PER_TURN {
-            let Some(entry) = self.core.listeners.find(listener) else {
+            let Some(entry) = self.core.listeners.find_mut(listener) else {
                 return;
             };
             let Some(listening) = &entry.socket else {
                 return;
             };
-            let is_full = entry.is_full();
             match socket::accept(listening) {
-                Ok((socket, remote)) if is_full => {
-                    let local = socket::local_address(&socket);
-                    self.core.pending.push_back(PendingEvent::Dropped {
-                        listener,
-                        remote,
-                        local,
-                    });
-                }
-                Ok((socket, remote)) => {
+                Ok((socket, remote)) if entry.admit() => {
                     // Only for want of memory or slots: the peer sees its connection closed.
                     let _ = self.enter_connection(listener, socket, remote);
                 }
+                Ok((socket, remote)) => self.drop_connection(listener, &socket, remote),
                 Err(Errno::AGAIN) => return,
                 // The connection was gone before it was taken.
                 Err(Errno::INTR | Errno::CONNABORTED | Errno::PROTO | Errno::PERM) => {}
@@ -80,19 +72,24 @@ impl Shard {
         }
     }
 
+    /// There are as many connections as there may be: the peer sees its connection closed.
+    fn drop_connection(&mut self, listener: u32, socket: &OwnedFd, remote: Address) {
+        let local = socket::local_address(socket);
+        self.core.pending.push_back(PendingEvent::Dropped {
+            listener,
+            remote,
+            local,
+        });
+    }
+
     /// Takes a connected socket from elsewhere.
     pub(super) fn adopt_socket(&mut self, listener: u32, socket: OwnedFd) -> io::Result<()> {
-        let Some(entry) = self.core.listeners.find(listener) else {
+        let Some(entry) = self.core.listeners.find_mut(listener) else {
             return Err(io::Error::from_raw_os_error(Errno::INVAL.raw_os_error()));
         };
         let remote = socket::remote_address(&socket);
-        if entry.is_full() {
-            let local = socket::local_address(&socket);
-            self.core.pending.push_back(PendingEvent::Dropped {
-                listener,
-                remote,
-                local,
-            });
+        if !entry.admit() {
+            self.drop_connection(listener, &socket, remote);
             return Ok(());
         }
         if !socket::is_unix(&socket) {
@@ -101,6 +98,7 @@ impl Shard {
         self.enter_connection(listener, socket, remote)
     }
 
+    /// Makes a connection of a socket that its listener has admitted.
     fn enter_connection(
         &mut self,
         listener: u32,
@@ -115,22 +113,23 @@ impl Shard {
                 .as_ref()
                 .map(|names| TlsState::new(Arc::clone(names), ask))
         });
-        let token = self
-            .connections
-            .insert(|token| {
-                let connection = Connection::new(socket, token, listener, remote, now_ms);
-                Box::new(match tls {
-                    Some(tls) => connection.with_tls(tls),
-                    None => connection,
-                })
+        let token = self.connections.insert(|token| {
+            let connection = Connection::new(socket, token, listener, remote, now_ms);
+            Box::new(match tls {
+                Some(tls) => connection.with_tls(tls),
+                None => connection,
             })
-            .ok_or_else(|| io::Error::from_raw_os_error(Errno::NFILE.raw_os_error()))?;
+        });
+        let Some(token) = token else {
+            self.core.listeners.connection_gone(listener);
+            return Err(io::Error::from_raw_os_error(Errno::NFILE.raw_os_error()));
+        };
         self.core.counters.connections_accepted += 1;
-        let mut notify_open = false;
-        if let Some(entry) = self.core.listeners.find_mut(listener) {
-            entry.connection_came();
-            notify_open = entry.options.notify_open;
-        }
+        let notify_open = self
+            .core
+            .listeners
+            .find(listener)
+            .is_some_and(|entry| entry.options.notify_open);
         self.enter_check(listener);
         let Some(connection) = self.connections.find(token) else {
             return Ok(());
