@@ -6,7 +6,7 @@ NATIVE := packages/portico/native/portico.linux-$(shell uname -m | sed 's/x86_64
 NODE ?= node
 EXAMPLE ?= express-site
 
-.PHONY: help build native typescript generate run test test-rust test-typescript test-software bench check check-static fuzz asan node-suite clean
+.PHONY: help build native typescript generate run test test-rust test-typescript test-software soak bench check check-static fuzz asan node-suite clean
 
 help: ## list the tasks
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 20
@@ -38,6 +38,7 @@ test: test-rust test-typescript test-software ## build and pass everything
 test-rust: ## Rust tests
 	@scripts/need.sh cc=gcc openssl curl
 	cargo test --locked --workspace
+	RUSTFLAGS="--cfg loom" cargo test --locked --release -p portico-channel --test loom --target-dir target/loom
 
 test-typescript: build ## TypeScript unit tests, on this machine's Node
 	@scripts/need.sh openssl curl
@@ -53,6 +54,10 @@ tests/node_modules/.package-lock.json: tests/package.json tests/package-lock.jso
 test-software: build tests/node_modules/.package-lock.json ## real clients and frameworks, on this machine's Node, 24 and 26
 	@scripts/need.sh openssl curl wrk chromium
 	$(NODE) tests/run.mjs
+
+soak: build ## resident memory over a million requests and more (REQUESTS=1000000)
+	@scripts/need.sh wrk
+	$(NODE) tests/robustness/leak.mjs $(or $(REQUESTS),1000000)
 
 bench: build ## compare CPU per request with the peers; writes bench/RESULTS.md
 	bash bench/run.sh
