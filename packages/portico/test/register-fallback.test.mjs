@@ -51,6 +51,23 @@ test('threads do not repeat the warning', async (t) => {
   assert.equal(stderr.match(/PORTICO_FALLBACK/g).length, 1);
 });
 
+test('an add-on of another version is not used, and the notice names both versions', async (t) => {
+  const folder = project(t, {
+    'app.cjs': APP,
+    'older.cjs': `exports.version = () => '0.0.9'; exports.createEngine = () => { throw new Error('used'); };`,
+    'other.cjs': `exports.something = 'else';`,
+  });
+  for (const [file, notice] of [
+    ['older.cjs', /PORTICO_FALLBACK.*older\.cjs is version 0\.0\.9, the package \d+\.\d+\.\d+.*\n.*Install the package again/],
+    ['other.cjs', /PORTICO_FALLBACK.*other\.cjs is no add-on of Portico/],
+  ]) {
+    const { code, stdout, stderr } = await run(folder, ['--import', 'portico/register', 'app.cjs'], { PORTICO_NATIVE: `${folder}/${file}` });
+    assert.equal(code, 0, stderr);
+    assert.equal(stdout, SERVED);
+    assert.match(stderr, notice);
+  }
+});
+
 test('an add-on that does not load is a fallback, not a crash', async (t) => {
   const folder = project(t, { 'app.cjs': APP, 'broken.node': 'no shared object' });
   const { code, stdout, stderr } = await run(folder, ['--import', 'portico/register', 'app.cjs'], { PORTICO_NATIVE: `${folder}/broken.node` });

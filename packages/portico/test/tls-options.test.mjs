@@ -18,7 +18,7 @@ const engine = {
   },
   releaseTlsContext() {},
 };
-require('../dist/native/load.js').setBinding({ version: '0.0.0', createEngine: () => engine });
+require('../dist/native/load.js').setBinding({ version: () => '0.0.0', createEngine: () => engine });
 const { createServer } = require('../dist/https/index.js');
 const { TLS_OPTIONS } = require('../dist/tls/options.js');
 const tls = require('node:tls');

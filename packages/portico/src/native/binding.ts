@@ -141,6 +141,7 @@ export interface Engine {
 }
 
 export interface Binding {
-  version: string;
+  /** Of the crate that the add-on was built from: that of the package. */
+  version(): string;
   createEngine(options: EngineOptions): Engine;
 }

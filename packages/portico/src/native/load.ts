@@ -62,14 +62,27 @@ function load(): Binding {
   }
   let last: unknown;
   for (const file of present) {
+    let binding;
     try {
       // eslint-disable-next-line @typescript-eslint/no-require-imports
-      return require(file) as Binding;
+      binding = require(file) as Binding;
     } catch (error) {
       last = error;
+      continue;
     }
+    return requireVersion(binding, file);
   }
   throw new AddOnError(`the add-on could not be loaded (${messageOf(last)})`, adviceOn(last), last);
+}
+
+/** Another version's records would be read wrongly: both sides have the layout compiled in. */
+function requireVersion(binding: Binding, file: string): Binding {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports
+  const wanted = (require('../../package.json') as { version: string }).version;
+  const found = typeof binding.version === 'function' ? binding.version() : undefined;
+  if (found === wanted) return binding;
+  throw new AddOnError(`${file} is ${found === undefined ? 'no add-on of Portico' : `version ${found}, the package ${wanted}`}`,
+    'Install the package again, or run `make build` in the source tree.');
 }
 
 function requireRuntime(): void {
