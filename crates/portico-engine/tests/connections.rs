@@ -343,7 +343,10 @@ fn malformed_commands_are_named() {
 
 #[test]
 fn an_upgrade_becomes_a_tunnel() {
-    let mut server = Server::new();
+    let mut server = Server::with(options(|options| {
+        options.keep_alive_timeout = Duration::from_millis(5);
+        options.keep_alive_timeout_buffer = Duration::ZERO;
+    }));
     let mut client = server.connect();
     send(
         &mut client,
@@ -363,6 +366,8 @@ fn an_upgrade_becomes_a_tunnel() {
     server.submit();
     expect(&mut client, "HTTP/1.1 101 Switching Protocols\r\n\r\n");
     assert_eq!(server.next(event::RAW).slice(4), b"second");
+    // Between two messages of a tunnel there is no keep-alive timeout.
+    assert!(server.settle().is_empty());
     client.shutdown(std::net::Shutdown::Write).unwrap();
     server.next(event::PEER_END);
     server.commands.raw(request.token, flag::ACK, b"bye");

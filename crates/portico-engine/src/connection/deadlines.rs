@@ -86,9 +86,11 @@ impl Connection {
     /// The connection waits for its next request from now on, if nothing is in flight.
     #[inline]
     pub(super) fn become_idle(&mut self, core: &mut Core) {
+        // A connection that was taken over has no requests to wait for.
         if !self.exchanges.is_empty()
             || self.input.is_in_body()
             || self.input.message_started_ms != 0
+            || !self.is_http()
         {
             return;
         }

@@ -9,8 +9,6 @@ export function timedOut(connection: Connection, kind: number): void {
   switch (kind) {
     case layout.TIMEOUT_KIND_REQUEST: return requestTimedOut(connection);
     case layout.TIMEOUT_KIND_HANDSHAKE: return connection.server.provider?.handshakeTimeout(connection);
-    // A tunnel is never between two requests.
-    case layout.TIMEOUT_KIND_KEEP_ALIVE: return connection.tunnel ? undefined : inactive(connection);
     default: return inactive(connection);
   }
 }
