@@ -56,7 +56,8 @@ pub mod event {
     /// Bytes of a request's body: `2` token, `3` sequence number, `4`/`5` offset and length.
     /// Flags: [`super::body_flag`].
     pub const BODY: u32 = 4;
-    /// The end of a request's body where it was not told by the head (`COMPLETE`) or the last `BODY` (`LAST`).
+    /// The end of a request's body where it was not told by the head (`COMPLETE`) or the last `BODY` (`LAST`): of a
+    /// chunked body, and of one that was dropped (`DISCARD`).
     ///
     /// `2` token, `3` sequence number, `4` number of trailer fields, then four words each as in `REQUEST`.
     pub const END: u32 = 5;
@@ -177,7 +178,7 @@ pub mod command {
     pub const PAUSE: u32 = 5;
     /// Read again.
     pub const RESUME: u32 = 6;
-    /// Drop the rest of this request's body without telling.
+    /// Drop the rest of this request's body: no more `BODY` comes, whatever is paused, only the `END`.
     pub const DISCARD: u32 = 7;
     /// Bytes as they are (after `TAKE_OVER`, or as the answer to `CLIENT_ERROR`): `4` length, payload.
     /// Flags `ACK`, `EXTERNAL`.

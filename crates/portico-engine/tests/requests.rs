@@ -372,7 +372,7 @@ fn a_paused_connection_delivers_nothing_until_resumed() {
 }
 
 #[test]
-fn a_discarded_body_is_read_silently() {
+fn of_a_discarded_body_only_the_end_is_told() {
     let mut server = Server::new();
     let mut client = server.connect();
     send(
@@ -391,6 +391,52 @@ fn a_discarded_body_is_read_silently() {
     send(&mut client, vec![b'x'; 100_000]);
     send(&mut client, GET);
     let events = server.until(|events| events.iter().any(|event| event.kind == event::REQUEST));
+    let kinds: Vec<u32> = events.iter().map(|event| event.kind).collect();
+    assert_eq!(kinds, [event::END, event::REQUEST]);
+    assert_eq!((events[0].sequence(), events[0].word(4)), (1, 0));
+    assert_eq!(events[1].sequence(), 2);
+}
+
+#[test]
+fn of_a_discarded_chunked_body_the_trailers_are_told() {
+    let mut server = Server::new();
+    let mut client = server.connect();
+    send(
+        &mut client,
+        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
+    );
+    let request = server.request();
+    // Nothing is read while paused, unless it is dropped.
+    server.commands.simple(command::PAUSE, 0, request.token);
+    server.commands.record(
+        command::DISCARD,
+        0,
+        &[request.token, request.sequence()],
+        &[],
+    );
+    server.submit();
+    send(&mut client, "5\r\nhello\r\n0\r\nname: value\r\n\r\n");
+    let events = server.until(|events| events.iter().any(|event| event.kind == event::END));
     assert_eq!(events.len(), 1);
-    assert_eq!(events[0].sequence(), 2);
+    assert_eq!(events[0].field(5, 0), ("name".into(), "value".into()));
+}
+
+#[test]
+fn a_discarded_body_that_ends_too_soon_is_an_error() {
+    let mut server = Server::new();
+    let mut client = server.connect();
+    send(
+        &mut client,
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhello",
+    );
+    let request = server.request();
+    server.commands.record(
+        command::DISCARD,
+        0,
+        &[request.token, request.sequence()],
+        &[],
+    );
+    server.submit();
+    client.shutdown(std::net::Shutdown::Write).unwrap();
+    server.next(event::CLIENT_ERROR);
 }

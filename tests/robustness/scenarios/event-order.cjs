@@ -29,6 +29,35 @@ const scenario = (handler, request, { events } = {}) => async (log) => {
   await close(server);
 };
 
+/** The answer comes before the body, whose parts come one by one; then another request, or the client's end. */
+async function unwanted(log, framing, ...parts) {
+  const requests = [];
+  const server = http.createServer((req, res) => {
+    watch(log, req.url, req, REQUEST_EVENTS);
+    res.on('close', () => log('server', 'res close', req.url));
+    requests.push(req);
+    res.end('answer');
+  });
+  server.on('clientError', (error, socket) => {
+    log('server', 'clientError', error.code);
+    socket.destroy();
+  });
+  const client = new RawClient(await listen(server));
+  client.write(`POST /1 HTTP/1.1\r\nHost: a\r\n${framing}\r\n\r\n`);
+  await client.until('answer');
+  for (const part of parts) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    if (part === null) client.socket.end();
+    else client.write(part);
+  }
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  if (!client.socket.writableEnded) client.write(get('/2'));
+  log('wire', await client.all());
+  const [{ complete, trailers, readableEnded, destroyed, aborted, _dumped }] = requests;
+  log('server', { complete, trailers, readableEnded, destroyed, aborted, _dumped });
+  await close(server);
+}
+
 module.exports = {
   get_answered_at_once: scenario((req, res) => res.end('x'), get()),
   get_answered_and_read: scenario((req, res) => {
@@ -210,6 +239,11 @@ module.exports = {
     await new Promise((resolve) => setTimeout(resolve, 20));
     await close(server);
   },
+  a_body_that_nobody_wants_comes_in_parts: (log) => unwanted(log, 'Content-Length: 9', 'one', 'two', 'end'),
+  a_chunked_body_that_nobody_wants_comes_in_parts: (log) => unwanted(log, 'Transfer-Encoding: chunked',
+    '3\r\none\r\n', '3\r\ntwo\r\n', '0\r\nName: value\r\n\r\n'),
+  a_body_that_nobody_wants_is_malformed: (log) => unwanted(log, 'Transfer-Encoding: chunked', '3\r\none\r\n', 'x', ''),
+  a_body_that_nobody_wants_is_cut_off: (log) => unwanted(log, 'Content-Length: 9', 'one', 'two', null),
   pipelined_answers_wait_for_the_first: async (log) => {
     const answers = [];
     const server = http.createServer((req, res) => {

@@ -153,6 +153,9 @@ impl Connection {
         let available = usize::try_from(left).map_or(input.len(), |left| left.min(input.len()));
         let part = input.get(..available).unwrap_or_default();
         let count = if self.input.discard {
+            if u64::try_from(available) == Ok(left) {
+                self.tell_end(events, &[], &[])?;
+            }
             available
         } else {
             self.write_piece(events, event::BODY, self.input.sequence, part, left)?
@@ -197,9 +200,8 @@ impl Connection {
                 }
             }
             ChunkEvent::Done => {
-                if !self.input.discard {
-                    self.tell_end(core, events, window.get(..count).unwrap_or_default())?;
-                }
+                let trailers = window.get(..count).unwrap_or_default();
+                self.tell_end(events, core.parser.fields(), trailers)?;
                 self.input.message_complete();
                 return Ok(Ok(Step::Used(count)));
             }

@@ -164,9 +164,7 @@ impl Connection {
         match self.input.phase {
             _ if self.input.refused => self.tell_peer_end(core, events)?,
             Phase::Head if !self.input.rest.is_empty() => self.refuse_end(core, events)?,
-            Phase::Sized { .. } | Phase::Chunked(_) if !self.input.discard => {
-                self.refuse_end(core, events)?
-            }
+            Phase::Sized { .. } | Phase::Chunked(_) => self.refuse_end(core, events)?,
             Phase::Upgrade { .. } | Phase::Raw => self.tell_peer_end(core, events)?,
             Phase::Stopped => {}
             _ if !self.exchanges.is_empty() => self.tell_peer_end(core, events)?,

@@ -94,14 +94,13 @@ impl Connection {
         flags
     }
 
-    /// The end of a chunked body. `bytes` hold the trailer section.
+    /// The end of a body, with the trailer `fields` that lie in `bytes`.
     pub(super) fn tell_end(
-        &mut self,
-        core: &Core,
+        &self,
         events: &mut EventWriter<'_>,
+        fields: &[Field],
         bytes: &[u8],
     ) -> Result<(), Stop> {
-        let fields = core.parser.fields();
         let bytes = if fields.is_empty() { &[][..] } else { bytes };
         let words = END_WORDS + fields.len() * FIELD_BYTES / 4;
         let mut record = events.record(event::END, 0, self.token, words, bytes.len())?;

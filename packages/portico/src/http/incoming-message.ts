@@ -281,6 +281,13 @@ function read(this: Request, size: number): void {
   exchange.connection.existingSocket?.resume();
 }
 
+/** Nobody wants the rest of the body: only its end needs to come. */
+function dump(this: Request): void {
+  const exchange = this[kExchange];
+  if (exchange !== undefined && !this._dumped) exchange.connection.discard(exchange);
+  (stockRequest._dump as (this: unknown) => void).call(this);
+}
+
 /** Node's, short of touching the socket for a request that came in full and was read in full. */
 function destroyRequest(this: Request, error: Error | null, callback: (error?: Error | null) => void): void {
   const exchange = this[kExchange];
@@ -301,6 +308,7 @@ function finishDestroy(request: Request, error: Error | null, callback: (error?:
 
 Object.defineProperties(prototype, {
   _read: { value: read, writable: true, configurable: true },
+  _dump: { value: dump, writable: true, configurable: true },
   _destroy: { value: destroyRequest, writable: true, configurable: true },
 });
 

@@ -175,6 +175,12 @@ export class Connection implements TlsConnection {
     this.lane.writer.plain(layout.COMMAND_RESUME, this.token);
   }
 
+  /** Of this request's body only the end is told from now on. Who listens to the socket's bytes gets them all the same. */
+  discard(exchange: Exchange): void {
+    if (this.closed || this.tapped || this.receiving !== exchange) return;
+    this.lane.writer.plain(layout.COMMAND_DISCARD, this.token, exchange.sequence);
+  }
+
   /** Bytes as they are. `acknowledged` is called when the kernel has them. */
   write(chunk: string | Uint8Array, length: number, encoding: BufferEncoding | undefined, acknowledged: Acknowledged): void {
     (this.rawAcks ??= []).push(acknowledged);
