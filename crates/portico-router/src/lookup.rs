@@ -1,0 +1,237 @@
+//! What is looked up: the facts of a request that decide who gets it.
+
+use std::error::Error;
+use std::fmt;
+use std::net::IpAddr;
+
+use crate::path::{Scratch, normalised};
+use crate::prefix::{MAX_NAME_BYTES, Scheme};
+
+/// A request, as far as routing looks at it.
+#[derive(Clone, Copy, Debug)]
+pub struct Lookup<'a> {
+    /// Whether the request came over TLS.
+    pub scheme: Scheme,
+    /// The local port of the connection. A port in `host` or in an absolute-form target is not looked at: port
+    /// mappings make it another one.
+    pub port: u16,
+    /// The value of `Host` or `:authority`, perhaps with a port; `None` if there is none.
+    pub host: Option<&'a [u8]>,
+    /// The local address of the connection.
+    pub local_address: IpAddr,
+    /// The request target as received: origin-form, absolute-form, authority-form or `*` (RFC 9112, section 3.2).
+    /// The latter two count as the path `/`. An authority in the target replaces `host`.
+    pub target: &'a [u8],
+}
+
+/// A request that can't be routed because its target or host can't be understood in one way only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LookupError {
+    /// `Host`, or the authority of the target, is none: a bad character, an escape, a user name, a bad port.
+    Host,
+    /// None of the four forms of RFC 9112, section 3.2.
+    Target,
+    /// An absolute-form target whose scheme is not the connection's (RFC 9110, section 7.4).
+    Scheme,
+    /// `%` without two hexadecimal digits.
+    Escape,
+    /// An escaped NUL.
+    Nul,
+    /// A character that no path has: a control character, a space, a backslash, `#`.
+    Character,
+    /// Both `//` and `..`: programs disagree about what that means.
+    Ambiguous,
+}
+
+impl LookupError {
+    /// The status to answer with: 421 for [`LookupError::Scheme`], 400 for all others.
+    #[must_use]
+    pub const fn status(self) -> u16 {
+        match self {
+            Self::Scheme => 421,
+            _ => 400,
+        }
+    }
+
+    /// A short reason for the log.
+    #[must_use]
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Host => "invalid host",
+            Self::Target => "invalid request target",
+            Self::Scheme => "the target's scheme is not the connection's",
+            Self::Escape => "invalid escape in the path",
+            Self::Nul => "NUL in the path",
+            Self::Character => "invalid character in the path",
+            Self::Ambiguous => "ambiguous path: both empty and '..' segments",
+        }
+    }
+}
+
+impl fmt::Display for LookupError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.reason())
+    }
+}
+
+impl Error for LookupError {}
+
+/// Memory for what has to be rewritten before it can be compared. Untouched for nearly all requests.
+#[derive(Default)]
+pub(crate) struct Room {
+    path: Option<Scratch>,
+    name: Option<[u8; MAX_NAME_BYTES]>,
+}
+
+/// What the index is asked for.
+pub(crate) struct Key<'a> {
+    /// The host's name in lower case, if it could be one that a prefix has.
+    pub(crate) name: Option<&'a [u8]>,
+    /// The path in normal form, without query, perhaps cut off beyond what a prefix can have.
+    pub(crate) path: &'a [u8],
+}
+
+impl<'a> Key<'a> {
+    pub(crate) fn of(lookup: &Lookup<'a>, room: &'a mut Room) -> Result<Self, LookupError> {
+        let (authority, path) = match lookup.target {
+            [b'/', ..] => (lookup.host, lookup.target),
+            b"*" => (lookup.host, &b"/"[..]),
+            target => other_form(target, lookup.scheme)?,
+        };
+        let name = match authority {
+            Some(authority) => host_name(authority, &mut room.name)?,
+            None => None,
+        };
+        let path = normalised(path, &mut room.path)?;
+        Ok(Self { name, path })
+    }
+}
+
+/// Authority and path of an absolute-form or authority-form target.
+fn other_form(target: &[u8], scheme: Scheme) -> Result<(Option<&[u8]>, &[u8]), LookupError> {
+    let Some(after_scheme) = target
+        .windows(3)
+        .position(|window| window == b"://")
+        .and_then(|at| Some((target.get(..at)?, target.get(at + 3..)?)))
+    else {
+        // Authority-form: `CONNECT host:port`. Its characters are checked with the host.
+        return match target {
+            [] | [b':', ..] => Err(LookupError::Target),
+            _ => Ok((Some(target), b"/")),
+        };
+    };
+    let (name, rest) = after_scheme;
+    let named = if name.eq_ignore_ascii_case(b"http") {
+        Scheme::Http
+    } else if name.eq_ignore_ascii_case(b"https") {
+        Scheme::Https
+    } else {
+        return Err(LookupError::Target);
+    };
+    let end = rest
+        .iter()
+        .position(|byte| matches!(byte, b'/' | b'?' | b'#' | b'\\'))
+        .unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    if matches!(authority, [] | [b':', ..]) {
+        return Err(LookupError::Target);
+    }
+    if named != scheme {
+        return Err(LookupError::Scheme);
+    }
+    match path {
+        [b'/', ..] => Ok((Some(authority), path)),
+        [] | [b'?', ..] => Ok((Some(authority), b"/")),
+        _ => Err(LookupError::Character),
+    }
+}
+
+/// The name in `host [":" port]`: in lower case, without a final dot. `None` for an address in brackets and for what is
+/// too long for a name.
+///
+/// An escape is refused: whoever decodes it sees another name than who does not.
+fn host_name<'a>(
+    authority: &'a [u8],
+    room: &'a mut Option<[u8; MAX_NAME_BYTES]>,
+) -> Result<Option<&'a [u8]>, LookupError> {
+    if authority.first() == Some(&b'[') {
+        return bracketed(authority).map(|()| None);
+    }
+    let mut seen = LOWER;
+    let mut end = authority.len();
+    for (at, &byte) in authority.iter().enumerate() {
+        let class = NAME_BYTES[usize::from(byte)];
+        seen |= class;
+        if class >= COLON {
+            if class != COLON {
+                return Err(LookupError::Host);
+            }
+            port(authority.get(at..).unwrap_or_default())?;
+            end = at;
+            break;
+        }
+    }
+    let name = authority.get(..end).unwrap_or_default();
+    let name = name.strip_suffix(b".").unwrap_or(name);
+    if seen & CAPITAL == 0 {
+        return Ok(Some(name));
+    }
+    let room = room.insert([0; MAX_NAME_BYTES]);
+    let Some(lower_case) = room.get_mut(..name.len()) else {
+        return Ok(None);
+    };
+    lower_case.copy_from_slice(name);
+    lower_case.make_ascii_lowercase();
+    Ok(Some(lower_case))
+}
+
+/// Of a name, needing no change. So is the rest of RFC 3986's `reg-name`, though no prefix has such a name.
+const LOWER: u8 = 0;
+const CAPITAL: u8 = 1;
+const COLON: u8 = 2;
+const OTHER: u8 = 4;
+
+const NAME_BYTES: [u8; 256] = {
+    let mut table = [OTHER; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        let character = byte as u8;
+        if character.is_ascii_uppercase() {
+            table[byte] = CAPITAL;
+        } else if character.is_ascii_alphanumeric() {
+            table[byte] = LOWER;
+        }
+        byte += 1;
+    }
+    let others = b"-._~!$&'()*+,;=";
+    let mut at = 0;
+    while at < others.len() {
+        table[others[at] as usize] = LOWER;
+        at += 1;
+    }
+    table[b':' as usize] = COLON;
+    table
+};
+
+/// `[...]`, perhaps with a port.
+fn bracketed(authority: &[u8]) -> Result<(), LookupError> {
+    let inside = authority
+        .iter()
+        .skip(1)
+        .take_while(|byte| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.'))
+        .count();
+    if inside == 0 || authority.get(1 + inside) != Some(&b']') {
+        return Err(LookupError::Host);
+    }
+    port(authority.get(2 + inside..).unwrap_or_default())
+}
+
+/// Nothing, or `:` and digits; RFC 3986 allows none.
+fn port(text: &[u8]) -> Result<(), LookupError> {
+    match text {
+        [] => Ok(()),
+        [b':', digits @ ..] if digits.iter().all(u8::is_ascii_digit) => Ok(()),
+        _ => Err(LookupError::Host),
+    }
+}
