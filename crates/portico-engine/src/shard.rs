@@ -34,6 +34,8 @@ pub struct Shard {
     others: Vec<u64>,
     /// Whether the last turn stopped for want of event memory.
     starved: bool,
+    /// Numbers of wake-ups that came.
+    rung: Vec<u32>,
 }
 
 impl std::fmt::Debug for Shard {
@@ -54,7 +56,10 @@ impl Shard {
     }
 
     /// A shard whose connections have the slots `base..base + count`, so that tokens of several shards differ.
-    pub(crate) fn with_slots(base: u32, count: usize) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// As [`Shard::new`].
+    pub fn with_slots(base: u32, count: usize) -> io::Result<Self> {
         let core = Core::new()?;
         core.epoll
             .add(core.timers.descriptor(), turn::TIMER, Interest::Readable)?;
@@ -65,6 +70,7 @@ impl Shard {
             ready: ReadyList::new(READY_PER_TURN),
             others: Vec::new(),
             starved: false,
+            rung: Vec::new(),
         })
     }
 
@@ -101,6 +107,23 @@ impl Shard {
         result
     }
 
+    /// As [`Shard::apply`], for one of several applications: template numbers count in its own `space` (a small
+    /// number; [`Shard::apply`] uses space 0).
+    ///
+    /// # Errors
+    /// As [`Shard::apply`].
+    pub fn apply_in(&mut self, space: usize, commands: &[u8]) -> Result<(), CommandError> {
+        self.core.templates.select(space);
+        let result = self.apply(commands, None);
+        self.core.templates.select(0);
+        result
+    }
+
+    /// Forgets the templates of a space whose application has gone.
+    pub fn forget_space(&mut self, space: usize) {
+        self.core.templates.forget(space);
+    }
+
     /// Whether events wait that arose outside of [`Shard::turn`] (`CLOSED` after `DESTROY`, `FLUSHED`, ...). The
     /// descriptor doesn't show them: call `turn` again before waiting for it.
     #[must_use]
@@ -124,7 +147,10 @@ impl Shard {
     }
 
     /// A listener whose socket listens already. `total` counts its connections on all shards.
-    pub(crate) fn add_listening(
+    ///
+    /// # Errors
+    /// Those of epoll_ctl(2).
+    pub fn add_listening(
         &mut self,
         fd: OwnedFd,
         options: ListenerOptions,
@@ -154,8 +180,31 @@ impl Shard {
     }
 
     /// Has a wake-up end the wait of [`Shard::turn`].
-    pub(crate) fn watch(&self, wake: &Wake) -> io::Result<()> {
-        Ok(self.core.epoll.add(wake, turn::WAKE, Interest::Wake)?)
+    ///
+    /// # Errors
+    /// Those of epoll_ctl(2).
+    pub fn watch(&self, wake: &Wake) -> io::Result<()> {
+        self.watch_bell(wake, 0)
+    }
+
+    /// As [`Shard::watch`]; a `number` above 0 is then among [`Shard::take_rung`].
+    ///
+    /// # Errors
+    /// Those of epoll_ctl(2).
+    pub fn watch_bell(&self, wake: &Wake, number: u32) -> io::Result<()> {
+        let token = turn::WAKE | u64::from(number);
+        Ok(self.core.epoll.add(wake, token, Interest::Wake)?)
+    }
+
+    /// Watches a wake-up no longer.
+    pub fn unwatch(&self, wake: &Wake) {
+        // It was watched; should it not have been, nothing is lost.
+        let _ = self.core.epoll.remove(wake);
+    }
+
+    /// Numbers of the wake-ups that came since the last call.
+    pub fn take_rung(&mut self) -> std::vec::Drain<'_, u32> {
+        self.rung.drain(..)
     }
 
     /// Takes a connected socket as a new connection of the listener.

@@ -10,13 +10,39 @@ pub(crate) struct Template {
     pub(crate) fields: Box<[u8]>,
 }
 
-/// Heads by number, from 1.
-#[derive(Debug, Default)]
+/// Heads by number, from 1, for each space of numbers: every application of a shard has one of its own.
+#[derive(Debug)]
 pub(crate) struct Templates {
-    kept: Vec<Option<Template>>,
+    spaces: Vec<Vec<Option<Template>>>,
+    /// The space that the commands in work belong to.
+    current: usize,
+}
+
+impl Default for Templates {
+    fn default() -> Self {
+        Self {
+            spaces: vec![Vec::new()],
+            current: 0,
+        }
+    }
 }
 
 impl Templates {
+    /// What follows belongs to this space.
+    pub(crate) fn select(&mut self, space: usize) {
+        if self.spaces.len() <= space {
+            self.spaces.resize(space + 1, Vec::new());
+        }
+        self.current = space;
+    }
+
+    /// Forgets a space's heads.
+    pub(crate) fn forget(&mut self, space: usize) {
+        if let Some(kept) = self.spaces.get_mut(space) {
+            *kept = Vec::new();
+        }
+    }
+
     /// Keeps a head. Returns whether the number is in range.
     pub(crate) fn keep(&mut self, number: u32, reason: &[u8], fields: &[u8]) -> bool {
         let Some(index) = usize::try_from(number)
@@ -25,10 +51,13 @@ impl Templates {
         else {
             return false;
         };
-        if self.kept.len() <= index {
-            self.kept.resize(index + 1, None);
+        let Some(kept) = self.spaces.get_mut(self.current) else {
+            return false;
+        };
+        if kept.len() <= index {
+            kept.resize(index + 1, None);
         }
-        if let Some(place) = self.kept.get_mut(index) {
+        if let Some(place) = kept.get_mut(index) {
             *place = Some(Template {
                 reason: reason.into(),
                 fields: fields.into(),
@@ -37,7 +66,11 @@ impl Templates {
         true
     }
 
+    #[inline]
     pub(crate) fn find(&self, number: u32) -> Option<&Template> {
-        self.kept.get(usize::try_from(number).ok()?)?.as_ref()
+        self.spaces
+            .get(self.current)?
+            .get(usize::try_from(number).ok()?)?
+            .as_ref()
     }
 }

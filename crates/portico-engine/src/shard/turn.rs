@@ -16,7 +16,7 @@ use crate::timers::{Key, LISTENER_KEY};
 pub(super) const TIMER: u64 = 1 << 33;
 /// Epoll tokens and timer keys of listeners: this and the listener's number.
 pub(super) const LISTENER: u64 = LISTENER_KEY;
-/// Epoll token of the wake-up of an engine thread: there is nothing to do but to return.
+/// Epoll tokens of wake-ups: this and a number, 0 where there is nothing to do but to return.
 pub(super) const WAKE: u64 = 1 << 35;
 /// Epoll tokens and timer keys of lingering sockets: this and the index.
 pub(super) const LINGERING: u64 = 1 << 34;
@@ -109,6 +109,8 @@ impl Shard {
             self.core.receive = buffer;
         } else if token & LISTENER != 0 {
             self.accept(number_of(token));
+        } else if token & WAKE != 0 && number_of(token) != 0 {
+            self.rung.push(number_of(token));
         }
     }
 

@@ -1,0 +1,95 @@
+//! Answers that the host itself gives.
+
+use portico_channel::layout::response_flag;
+use portico_channel::{CommandWriter, Response};
+use portico_http::ParseErrorCode;
+use portico_http::semantics::status;
+
+use crate::request::Facts;
+
+/// Why a request is not given to anybody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// Where it belongs cannot be said: its target or `Host` is malformed.
+    BadTarget,
+    /// No prefix matches.
+    NotFound,
+    /// The target names another scheme than the connection has (RFC 9110, 7.4).
+    Misdirected,
+    /// The process that had taken it died.
+    Lost,
+    /// Nobody serves the prefix now, or too many wait: try again after so many seconds.
+    Unavailable(u32),
+}
+
+impl Refusal {
+    fn status(self) -> u16 {
+        match self {
+            Self::BadTarget => 400,
+            Self::NotFound => 404,
+            Self::Misdirected => 421,
+            Self::Lost => 502,
+            Self::Unavailable(_) => 503,
+        }
+    }
+}
+
+/// Writes the whole answer. `receiving`: more of the request's body is to come, so the connection can't be kept.
+pub(crate) fn write(
+    commands: &mut CommandWriter,
+    token: u32,
+    sequence: u32,
+    facts: Facts,
+    receiving: bool,
+    draining: bool,
+    refusal: Refusal,
+) {
+    let status = refusal.status();
+    let reason = status::reason(status).unwrap_or_default();
+    let body = format!("{reason}\n");
+    let mut fields = String::from("Content-Type: text/plain; charset=utf-8\r\n");
+    if let Refusal::Unavailable(seconds) = refusal {
+        fields.push_str(&format!("Retry-After: {seconds}\r\n"));
+    }
+    let keep = facts.keep_alive && !receiving && !draining;
+    let connection = if keep {
+        response_flag::CONNECTION_KEEP_ALIVE | response_flag::KEEP_ALIVE
+    } else {
+        response_flag::CONNECTION_CLOSE | response_flag::CLOSE
+    };
+    commands.respond(
+        token,
+        sequence,
+        &Response {
+            status: u32::from(status),
+            flags: response_flag::END
+                | response_flag::DATE
+                | response_flag::CONTENT_LENGTH
+                | connection,
+            reason: reason.as_bytes(),
+            fields: fields.as_bytes(),
+            body: if facts.head { b"" } else { body.as_bytes() },
+            content_length: u64::try_from(body.len()).unwrap_or(0),
+            template: 0,
+        },
+    );
+}
+
+/// The answer to bytes that are no request, as node:http gives it.
+pub(crate) fn to_parse_error(number: u32) -> &'static [u8] {
+    let code = u8::try_from(number)
+        .ok()
+        .and_then(ParseErrorCode::from_number);
+    match code {
+        Some(ParseErrorCode::HeaderOverflow) => {
+            b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n\r\n"
+        }
+        Some(ParseErrorCode::ChunkExtensionsOverflow) => {
+            b"HTTP/1.1 413 Payload Too Large\r\nConnection: close\r\n\r\n"
+        }
+        _ => b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n",
+    }
+}
+
+/// The answer to a request that takes too long.
+pub(crate) const TIMEOUT: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";

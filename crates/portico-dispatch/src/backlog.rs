@@ -1,0 +1,212 @@
+//! What a member has been sent and has not taken: kept, so that nothing is lost when it dies.
+
+use std::collections::VecDeque;
+
+use portico_channel::layout::event;
+use portico_channel::shared::{Broken, StreamWriter};
+use portico_channel::{RecordView, Records};
+
+/// A request in the backlog.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Untaken {
+    /// Where its record begins in the stream.
+    position: u64,
+}
+
+/// Bytes of the stream that the member has not taken, in order: the first ones are in its channel's memory too, the
+/// rest found no room there yet.
+#[derive(Debug, Default)]
+pub(crate) struct Backlog {
+    bytes: VecDeque<u8>,
+    /// Position in the stream of the first of `bytes`.
+    start: u64,
+    /// Position up to which the channel's memory has them.
+    sent: u64,
+    requests: VecDeque<Untaken>,
+}
+
+impl Backlog {
+    /// Bytes kept.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Requests that have not been taken, as of the last [`Backlog::settle`].
+    pub(crate) fn untaken(&self) -> u32 {
+        u32::try_from(self.requests.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Whether some bytes wait for room.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.sent < self.end()
+    }
+
+    /// Appends whole records and sends them as far as there is room.
+    pub(crate) fn push(&mut self, records: &[u8], writer: &mut StreamWriter) -> Result<(), Broken> {
+        let position = self.end();
+        let mut all = Records::new(records);
+        loop {
+            let offset = all.offset();
+            let Some(Ok(record)) = all.next() else { break };
+            if record.kind() == event::REQUEST {
+                self.requests.push_back(Untaken {
+                    position: position + to_u64(offset),
+                });
+            }
+        }
+        let was_waiting = self.is_waiting();
+        self.bytes.extend(records);
+        if !was_waiting && writer.write(records)? {
+            self.sent = self.end();
+        }
+        Ok(())
+    }
+
+    /// Looks at how far the member has read, forgets what it has taken, and sends what waits.
+    pub(crate) fn settle(&mut self, writer: &mut StreamWriter) -> Result<(), Broken> {
+        let taken = writer.taken()?;
+        let gone = usize::try_from(taken.saturating_sub(self.start)).unwrap_or(usize::MAX);
+        self.bytes.drain(..gone.min(self.bytes.len()));
+        self.start = taken;
+        while self
+            .requests
+            .front()
+            .is_some_and(|request| request.position < taken)
+        {
+            self.requests.pop_front();
+        }
+        self.send(writer)
+    }
+
+    /// The records from the first request on that the member has not taken, in order.
+    pub(crate) fn untaken_records(&mut self, mut each: impl FnMut(RecordView<'_>, &[u8])) {
+        let Some(first) = self.requests.front() else {
+            return;
+        };
+        let skip = usize::try_from(first.position.saturating_sub(self.start)).unwrap_or(usize::MAX);
+        let bytes = self.bytes.make_contiguous();
+        let bytes = bytes.get(skip..).unwrap_or_default();
+        let mut records = Records::new(bytes);
+        loop {
+            let offset = records.offset();
+            let Some(Ok(record)) = records.next() else {
+                return;
+            };
+            each(
+                record,
+                bytes.get(offset..records.offset()).unwrap_or_default(),
+            );
+        }
+    }
+
+    /// Sends what waits, whole records only: the reader must never see half of one.
+    fn send(&mut self, writer: &mut StreamWriter) -> Result<(), Broken> {
+        if !self.is_waiting() {
+            return Ok(());
+        }
+        let skip = usize::try_from(self.sent - self.start).unwrap_or(usize::MAX);
+        let bytes = self.bytes.make_contiguous();
+        let waiting = bytes.get(skip..).unwrap_or_default();
+        for record in Records::new(waiting).flatten() {
+            let from = usize::try_from(self.sent - self.start).unwrap_or(usize::MAX) - skip;
+            let bytes = waiting.get(from..from + record.size()).unwrap_or_default();
+            if !writer.write(bytes)? {
+                break;
+            }
+            self.sent += to_u64(record.size());
+        }
+        Ok(())
+    }
+
+    fn end(&self) -> u64 {
+        self.start + to_u64(self.bytes.len())
+    }
+}
+
+fn to_u64(bytes: usize) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use portico_channel::EventWriter;
+    use portico_channel::shared::{ApplicationEnd, Capacity, HostEnd};
+
+    use super::*;
+
+    fn channel() -> (HostEnd, ApplicationEnd) {
+        let (host, fd) = HostEnd::create(Capacity {
+            events: 4096,
+            commands: 4096,
+        })
+        .unwrap();
+        (host, ApplicationEnd::open(fd).unwrap())
+    }
+
+    fn record(kind: u32, token: u32, payload: usize) -> Vec<u8> {
+        let mut memory = vec![0; payload + 64];
+        let mut writer = EventWriter::new(&mut memory);
+        writer.record(kind, 0, token, 6, payload).unwrap();
+        writer.written().to_vec()
+    }
+
+    fn untaken(backlog: &mut Backlog) -> Vec<(u32, u32)> {
+        let mut found = Vec::new();
+        backlog.untaken_records(|record, bytes| {
+            assert_eq!(bytes.len(), record.size());
+            found.push((record.kind(), record.word(2)));
+        });
+        found
+    }
+
+    #[test]
+    fn what_the_member_has_read_is_taken_and_the_rest_is_kept() {
+        let (mut host, mut application) = channel();
+        let mut backlog = Backlog::default();
+        for token in 1..=3 {
+            let request = record(event::REQUEST, token, 40);
+            backlog.push(&request, &mut host.events).unwrap();
+        }
+        assert_eq!(backlog.untaken(), 3);
+        application.events.consume(64);
+        backlog.settle(&mut host.events).unwrap();
+        assert_eq!(backlog.untaken(), 2);
+        assert_eq!(
+            untaken(&mut backlog),
+            [(event::REQUEST, 2), (event::REQUEST, 3)]
+        );
+    }
+
+    #[test]
+    fn what_finds_no_room_is_sent_when_there_is_some() {
+        let (mut host, mut application) = channel();
+        let mut backlog = Backlog::default();
+        for token in 1..=5 {
+            let request = record(event::REQUEST, token, 1000);
+            backlog.push(&request, &mut host.events).unwrap();
+        }
+        assert!(backlog.is_waiting());
+        assert_eq!(application.events.available().unwrap(), 1024 * 4);
+        let mut seen = vec![0; 4096];
+        let bytes = application.events.copy(&mut seen).unwrap();
+        application.events.consume(bytes);
+        backlog.settle(&mut host.events).unwrap();
+        assert!(!backlog.is_waiting());
+        assert_eq!(untaken(&mut backlog), [(event::REQUEST, 5)]);
+        assert_eq!(backlog.len(), 1024);
+    }
+
+    #[test]
+    fn records_before_the_first_untaken_request_are_not_told() {
+        let (mut host, _application) = channel();
+        let mut backlog = Backlog::default();
+        let mut both = record(event::OPEN, 7, 0);
+        both.extend(record(event::REQUEST, 7, 8));
+        both.extend(record(event::BODY, 7, 8));
+        backlog.push(&both, &mut host.events).unwrap();
+        assert_eq!(
+            untaken(&mut backlog),
+            [(event::REQUEST, 7), (event::BODY, 7)]
+        );
+    }
+}

@@ -1,0 +1,198 @@
+//! Members come, leave politely, or die.
+
+use std::collections::HashMap;
+
+use portico_channel::layout::{SHUTDOWN_CLOSE, command};
+use portico_engine::Shard;
+
+use crate::answers::{self, Refusal};
+use crate::client::{MemberIndex, Stage};
+use crate::commands::CommandBuffer;
+use crate::dispatcher::Dispatcher;
+use crate::member::Member;
+use crate::queue::Waiting;
+use crate::{MemberId, QueueId};
+
+/// A request that nobody has now: connection and sequence number.
+type Name = (u32, u32);
+
+impl Dispatcher {
+    /// Takes a new member; requests that waited go to it at once.
+    pub(crate) fn attach(&mut self, member: Member, shard: &Shard) -> std::io::Result<()> {
+        let queue = member.queue;
+        let index = match self.members.iter().position(Option::is_none) {
+            Some(index) => index,
+            None => {
+                self.members.push(None);
+                self.members.len() - 1
+            }
+        };
+        shard.watch_bell(&member.bell, bell_number(index))?;
+        if let Some(place) = self.members.get_mut(index) {
+            *place = Some(member);
+        }
+        let settings = self.routes.queues.get(&queue).cloned();
+        let entry = self.queues.entry(queue).or_default();
+        if let Some(options) = settings {
+            entry.options = options;
+        }
+        entry.members.push(index);
+        // What it wrote before we listened.
+        self.activate(index);
+        self.pump(queue);
+        Ok(())
+    }
+
+    /// Index of a member.
+    pub(crate) fn index_of(&self, id: MemberId) -> Option<MemberIndex> {
+        self.members
+            .iter()
+            .position(|member| member.as_ref().is_some_and(|member| member.id == id))
+    }
+
+    /// Nothing new goes to a member. Connections on which it has nothing to do close for it.
+    pub(crate) fn leave(&mut self, id: MemberId) {
+        let Some(index) = self.index_of(id) else {
+            return;
+        };
+        if let Some(member) = self.member(index) {
+            member.leaving = true;
+            let queue = member.queue;
+            if let Some(queue) = self.queues.get_mut(&queue) {
+                queue.members.retain(|other| *other != index);
+            }
+        }
+        self.close_idle(index);
+    }
+
+    /// A member is gone. What it wrote before still counts; what it has not taken goes to others; the rest is lost or
+    /// tried again.
+    pub(crate) fn detach(
+        &mut self,
+        index: MemberIndex,
+        shard: &mut Shard,
+        buffer: &mut CommandBuffer,
+    ) {
+        // Until there is no more; a dead process writes nothing new, and one that lives breaks after a bounded time.
+        for _ in 0..1024 {
+            let before = self.written(index);
+            self.serve(index, shard, buffer);
+            if self.written(index) == before {
+                break;
+            }
+        }
+        let Some(mut member) = self.members.get_mut(index).and_then(Option::take) else {
+            return;
+        };
+        member.settle();
+        shard.unwatch(&member.bell);
+        shard.forget_space(index + 1);
+        self.active.retain(|other| *other != index);
+        self.dirty.retain(|other| *other != index);
+        if let Some(queue) = self.queues.get_mut(&member.queue) {
+            queue.members.retain(|other| *other != index);
+        }
+        let mut untaken: HashMap<Name, Vec<u8>> = HashMap::new();
+        member.backlog.untaken_records(|record, bytes| {
+            let name = (record.word(2), record.word(3));
+            if record.kind() == portico_channel::layout::event::REQUEST {
+                untaken.insert(name, bytes.to_vec());
+            } else if let Some(records) = untaken.get_mut(&name) {
+                records.extend_from_slice(bytes);
+            }
+        });
+        let moved = self.orphan(index, untaken);
+        self.take_up(member.queue, moved);
+    }
+
+    fn written(&self, index: MemberIndex) -> Option<usize> {
+        let member = self.members.get(index)?.as_ref()?;
+        member.end.commands.available().ok()
+    }
+
+    /// Goes through all connections after a member's end. Returns the requests that others can have.
+    fn orphan(&mut self, index: MemberIndex, mut untaken: HashMap<Name, Vec<u8>>) -> Vec<Name> {
+        let mut moved = Vec::new();
+        let mut lost = Vec::new();
+        let mut destroyed = Vec::new();
+        let mut refused = Vec::new();
+        for client in self.clients.iter_mut() {
+            client.known.retain(|known| *known != index);
+            // A number that no member ever has: these acknowledgements are nobody's.
+            for (_, owner) in client.acks.iter_mut().filter(|(_, owner)| *owner == index) {
+                *owner = usize::MAX;
+            }
+            if client.tunnel == Some(index) {
+                destroyed.push(client.token);
+                continue;
+            }
+            if client.refuser == Some(index) {
+                client.refuser = None;
+                refused.push(client.token);
+            }
+            for exchange in &mut client.exchanges {
+                if exchange.stage != Stage::With(index) {
+                    continue;
+                }
+                let name = (client.token, exchange.sequence);
+                if let Some(records) = untaken.remove(&name) {
+                    exchange.records = records;
+                } else if exchange.answered {
+                    destroyed.push(client.token);
+                    break;
+                } else if exchange.records.is_empty() {
+                    lost.push(name);
+                    continue;
+                }
+                exchange.stage = Stage::Waiting;
+                moved.push(name);
+            }
+            client.paused_by_member = false;
+            // It may have been held back for the one that is gone.
+            client.paused_by_us = true;
+            Self::let_go(client, &mut self.commands);
+        }
+        for token in destroyed {
+            self.commands.simple(command::DESTROY, 0, token);
+        }
+        for token in refused {
+            self.commands.raw(token, 0, answers::to_parse_error(0));
+            self.commands
+                .simple(command::SHUTDOWN, SHUTDOWN_CLOSE, token);
+        }
+        for (token, sequence) in lost {
+            if let Some(exchange) = self.take_exchange(token, sequence) {
+                self.queues.entry(exchange.queue).or_default().lost += 1;
+                self.refuse(token, &exchange, Refusal::Lost);
+            }
+        }
+        moved
+    }
+
+    /// Puts requests at the front of their queue, in their order, and gives them to others.
+    fn take_up(&mut self, id: QueueId, names: Vec<Name>) {
+        if names.is_empty() {
+            return;
+        }
+        let now_ms = self.now_ms;
+        let queue = self.queues.entry(id).or_default();
+        let patience = u64::try_from(queue.options.wait.as_millis()).unwrap_or(u64::MAX);
+        queue.moved += u64::try_from(names.len()).unwrap_or(0);
+        for (token, sequence) in names.into_iter().rev() {
+            queue.waiting.push_front(Waiting {
+                token,
+                sequence,
+                deadline_ms: now_ms.saturating_add(patience),
+            });
+        }
+        if !self.impatient.contains(&id) {
+            self.impatient.push(id);
+        }
+        self.pump(id);
+    }
+}
+
+/// Number under which a member's bell rings.
+pub(crate) fn bell_number(index: MemberIndex) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX - 1) + 1
+}

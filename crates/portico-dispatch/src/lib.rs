@@ -1,0 +1,38 @@
+//! The data path of the host: one engine shard, many applications.
+//!
+//! A shard of `portico-engine` believes that it has one application. Here its events are read by a dispatcher, which
+//! decides for every *request* which member of which request queue gets it, and copies the request's records into that
+//! member's channel; commands that come back are checked (is this exchange yours?) and applied to the shard.
+//!
+//! ```text
+//!  clients ══ Shard ── events ─▶ Dispatcher ── channel ─▶ member 1 (a process)
+//!                   ◀─ commands ─           ◀─         ─ member 2
+//! ```
+//!
+//! Nothing a member writes is trusted: its bytes are copied before they are looked at, its records name connections and
+//! requests that must be its own, and one that breaks the rules loses its channel and nothing else happens.
+//!
+//! Files: [`ShardThread`] is the thread and its mailbox; `dispatcher` the loop; `events` and `commands` the two
+//! directions; `client` what is known of a connection, `member` of a member, `queue` of a request queue.
+#![forbid(unsafe_code)]
+
+mod affinity;
+mod answers;
+mod backlog;
+mod client;
+mod commands;
+mod departures;
+mod dispatcher;
+mod events;
+mod mailbox;
+mod member;
+mod queue;
+mod request;
+mod routes;
+mod routing;
+mod stats;
+mod thread;
+
+pub use routes::{Affinity, Endpoint, MemberId, QueueId, QueueOptions, Routes};
+pub use stats::{MemberStats, QueueStats, ShardStats};
+pub use thread::ShardThread;

@@ -1,0 +1,135 @@
+//! A member: its channel's end, and what it has been given.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use portico_channel::shared::{Broken, HostEnd};
+use portico_sys::Wake;
+
+use crate::backlog::Backlog;
+use crate::{MemberId, QueueId};
+
+/// One registration of one process, on this shard.
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub(crate) id: MemberId,
+    pub(crate) queue: QueueId,
+    pub(crate) end: HostEnd,
+    pub(crate) backlog: Backlog,
+    /// Rung by the application.
+    pub(crate) bell: Wake,
+    /// Wakes the application.
+    wake: Arc<Wake>,
+    /// Requests in flight on all shards.
+    load: Arc<AtomicU32>,
+    pub(crate) in_flight: u32,
+    pub(crate) tunnels: u32,
+    pub(crate) requests: u64,
+    /// Nothing new goes to it.
+    pub(crate) leaving: bool,
+    /// It is looked at in every turn.
+    pub(crate) active: bool,
+    /// It has been given something in this turn.
+    pub(crate) dirty: bool,
+    /// Its channel broke the rules, or its commands did.
+    pub(crate) broken: bool,
+    /// Connections that we don't read from because it is behind.
+    pub(crate) held_back: Vec<u32>,
+}
+
+impl Member {
+    pub(crate) fn new(
+        id: MemberId,
+        queue: QueueId,
+        end: HostEnd,
+        bell: Wake,
+        wake: Arc<Wake>,
+        load: Arc<AtomicU32>,
+    ) -> Self {
+        // It must ring from the first command on.
+        end.host().fall_asleep();
+        Self {
+            id,
+            queue,
+            end,
+            backlog: Backlog::default(),
+            bell,
+            wake,
+            load,
+            in_flight: 0,
+            tunnels: 0,
+            requests: 0,
+            leaving: false,
+            active: false,
+            dirty: false,
+            broken: false,
+            held_back: Vec::new(),
+        }
+    }
+
+    /// Requests in flight on all shards.
+    pub(crate) fn load(&self) -> u32 {
+        self.load.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn began(&mut self) {
+        self.in_flight += 1;
+        self.requests += 1;
+        self.load.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn finished(&mut self) {
+        if self.in_flight > 0 {
+            self.in_flight -= 1;
+            self.load.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Sends records. False if the channel is broken.
+    pub(crate) fn tell(&mut self, records: &[u8]) {
+        let result = self.backlog.push(records, &mut self.end.events);
+        self.note(result);
+    }
+
+    /// Looks at what it has taken, and sends what waited for room.
+    pub(crate) fn settle(&mut self) {
+        let result = self.backlog.settle(&mut self.end.events);
+        self.note(result);
+        if self.backlog.is_waiting() {
+            // It rings when it has made room; look again, lest it just did.
+            self.end.wants_room().fall_asleep();
+            let result = self.backlog.settle(&mut self.end.events);
+            self.note(result);
+        }
+    }
+
+    pub(crate) fn wake_if_asleep(&self) {
+        if self.end.application().must_be_woken() {
+            self.wake.wake();
+        }
+    }
+
+    /// Wakes an application that waits for room among its commands.
+    pub(crate) fn made_room(&self) {
+        if self.end.application_wants_room().must_be_woken() {
+            self.wake.wake();
+        }
+    }
+
+    /// Whether it has requests or tunnels whose commands may come at any time.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.in_flight > 0 || self.tunnels > 0 || self.backlog.is_waiting()
+    }
+
+    fn note(&mut self, result: Result<(), Broken>) {
+        if result.is_err() {
+            self.broken = true;
+        }
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        self.load.fetch_sub(self.in_flight, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,78 @@
+//! What the control side tells a shard about prefixes and queues.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use portico_router::{Scheme, Table};
+
+/// Number of a member: one registration of one process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MemberId(pub u32);
+
+/// Number of a request queue: one URL prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct QueueId(pub u32);
+
+/// What a listener stands for in the routing table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// `http` or `https`.
+    pub scheme: Scheme,
+    /// The port that prefixes name.
+    pub port: u16,
+}
+
+/// The routing table with the settings of its queues.
+#[derive(Debug, Default)]
+pub struct Routes {
+    /// Queues by prefix, registered or reserved.
+    pub table: Table<QueueId>,
+    /// Settings of the queues. A queue that is missing has the defaults.
+    pub queues: HashMap<QueueId, QueueOptions>,
+}
+
+/// Settings of a request queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueOptions {
+    /// Requests that no process has taken yet, at most; beyond, 503 at once. HTTP.SYS's default.
+    pub length: u32,
+    /// How long a request waits for a process before it gets 503.
+    pub wait: Duration,
+    /// `Retry-After` of the queue's 503.
+    pub retry_after_seconds: u32,
+    /// Requests a member may have in flight on this shard; 0: no limit.
+    pub max_in_flight: u32,
+    /// Whether a request that a process had taken when it died is given to another one, if its method is safe, it has
+    /// no body and nothing was answered.
+    pub retry_safe: bool,
+    /// What binds requests to one member.
+    pub affinity: Affinity,
+}
+
+impl Default for QueueOptions {
+    fn default() -> Self {
+        Self {
+            length: 1000,
+            wait: Duration::from_secs(10),
+            retry_after_seconds: 5,
+            max_in_flight: 0,
+            retry_safe: false,
+            affinity: Affinity::None,
+        }
+    }
+}
+
+/// What binds requests to one member: those with the same value go to the same one while it lives. A request without
+/// the value goes to the least loaded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Affinity {
+    /// Every request goes to the least loaded member.
+    #[default]
+    None,
+    /// The value of a cookie.
+    Cookie(String),
+    /// The value of a header field. Lower case.
+    Header(String),
+    /// A segment of the path, from 1.
+    Segment(u32),
+}

@@ -1,0 +1,317 @@
+//! From a request to its queue, and from the queue to a member.
+
+use std::net::IpAddr;
+
+use portico_channel::Records;
+use portico_router::{Lookup, Match};
+
+use crate::affinity;
+use crate::answers::Refusal;
+use crate::client::{Exchange, MemberIndex, Stage};
+use crate::dispatcher::Dispatcher;
+use crate::queue::{Queue, Waiting};
+use crate::request::Request;
+use crate::{QueueId, Routes};
+
+/// How long a client is asked to wait where only a reservation matches.
+const RESERVED_RETRY_SECONDS: u32 = 5;
+
+impl Dispatcher {
+    /// The queue of a request.
+    pub(crate) fn route(
+        &self,
+        listener: u32,
+        local_address: IpAddr,
+        request: Request<'_>,
+    ) -> Result<QueueId, Refusal> {
+        let endpoint = self.endpoints.get(&listener).ok_or(Refusal::NotFound)?;
+        let host = request.host().map_err(|_| Refusal::BadTarget)?;
+        let lookup = Lookup {
+            scheme: endpoint.scheme,
+            port: endpoint.port,
+            host,
+            local_address,
+            target: request.target(),
+        };
+        match self.routes.table.find(&lookup) {
+            Ok(Some(Match::Registered { value, .. })) => Ok(*value),
+            Ok(Some(Match::Reserved { .. })) => Err(Refusal::Unavailable(RESERVED_RETRY_SECONDS)),
+            Ok(None) => Err(Refusal::NotFound),
+            Err(error) if error.status() == 421 => Err(Refusal::Misdirected),
+            Err(_) => Err(Refusal::BadTarget),
+        }
+    }
+
+    /// Gives a new request to a member, or has it wait, or refuses it. `records` is its head.
+    pub(crate) fn place(&mut self, token: u32, sequence: u32, queue: QueueId, records: &[u8]) {
+        let now_ms = self.now_ms;
+        let Some(Ok(record)) = Records::new(records).next() else {
+            return;
+        };
+        let room = self.room(queue);
+        let behind = self
+            .queues
+            .get(&queue)
+            .is_some_and(|queue| !queue.waiting.is_empty());
+        let chosen = if behind || !room {
+            None
+        } else {
+            self.choose(queue, Request::new(record))
+        };
+        if let Some(index) = chosen {
+            return self.dispatch(token, sequence, index, records);
+        }
+        let entry = self.queues.entry(queue).or_default();
+        if room {
+            let patience = u64::try_from(entry.options.wait.as_millis()).unwrap_or(u64::MAX);
+            entry.waiting.push_back(Waiting {
+                token,
+                sequence,
+                deadline_ms: now_ms.saturating_add(patience),
+            });
+            if !self.impatient.contains(&queue) {
+                self.impatient.push(queue);
+            }
+            if let Some(exchange) = self
+                .clients
+                .find(token)
+                .and_then(|client| client.exchange(sequence))
+            {
+                exchange.records = records.to_vec();
+            }
+        } else {
+            self.turn_away(token, sequence);
+        }
+    }
+
+    /// Whether the queue holds fewer requests that nobody has taken than it may.
+    fn room(&mut self, id: QueueId) -> bool {
+        let Some(queue) = self.queues.get_mut(&id) else {
+            return true;
+        };
+        let limit = queue.options.length;
+        if held(queue, &self.members) < limit {
+            return true;
+        }
+        // Look more closely: members may have taken some, and clients may have gone.
+        for index in queue.members.clone() {
+            if let Some(member) = self.members.get_mut(index).and_then(Option::as_mut) {
+                member.settle();
+            }
+        }
+        let Self {
+            clients, queues, ..
+        } = self;
+        let Some(queue) = queues.get_mut(&id) else {
+            return true;
+        };
+        queue.waiting.retain(|waiting| {
+            clients
+                .find(waiting.token)
+                .and_then(|client| client.exchange(waiting.sequence))
+                .is_some_and(|exchange| exchange.stage == Stage::Waiting)
+        });
+        held(queue, &self.members) < limit
+    }
+
+    /// The member that gets a request; `None` if there is none with room.
+    fn choose(&mut self, id: QueueId, request: Request<'_>) -> Option<MemberIndex> {
+        let queue = self.queues.get_mut(&id)?;
+        let count = queue.members.len();
+        let limit = queue.options.max_in_flight;
+        let value = affinity::value_of(&queue.options.affinity, request);
+        let start = queue.next;
+        let mut best: Option<(MemberIndex, usize, u64)> = None;
+        for step in 0..count {
+            let place = (start + step) % count;
+            let Some(&index) = queue.members.get(place) else {
+                continue;
+            };
+            let Some(Some(member)) = self.members.get(index) else {
+                continue;
+            };
+            if member.broken || (limit != 0 && member.in_flight >= limit) {
+                continue;
+            }
+            let cost = match value {
+                Some(value) => u64::MAX - affinity::weight(value, member.id.0),
+                // What a member has not even taken tells of a busy event loop; it counts double.
+                None => u64::from(member.load()) + u64::from(member.backlog.untaken()),
+            };
+            if best.is_none_or(|(_, _, least)| cost < least) {
+                best = Some((index, place, cost));
+            }
+        }
+        let (index, place, _) = best?;
+        if value.is_none() {
+            queue.next = place + 1;
+        }
+        Some(index)
+    }
+
+    /// Gives a request's records to a member.
+    pub(crate) fn dispatch(
+        &mut self,
+        token: u32,
+        sequence: u32,
+        index: MemberIndex,
+        records: &[u8],
+    ) {
+        let Some(client) = self.clients.find(token) else {
+            return;
+        };
+        let opening = if client.known.contains(&index) {
+            None
+        } else {
+            client.known.push(index);
+            Some(client.opening.clone())
+        };
+        let Some(exchange) = client.exchange(sequence) else {
+            return;
+        };
+        exchange.stage = Stage::With(index);
+        exchange.records = Vec::new();
+        let (facts, queue) = (exchange.facts, exchange.queue);
+        if facts.safe
+            && facts.complete
+            && self
+                .queues
+                .get(&queue)
+                .is_some_and(|queue| queue.options.retry_safe)
+        {
+            exchange.records = records.to_vec();
+        }
+        Self::let_go(client, &mut self.commands);
+        if let Some(opening) = opening {
+            self.tell(index, &opening);
+        }
+        self.tell(index, records);
+        if let Some(member) = self.member(index) {
+            member.began();
+        }
+        self.activate(index);
+    }
+
+    /// Gives waiting requests to members as far as there is room.
+    pub(crate) fn pump(&mut self, id: QueueId) {
+        while let Some(waiting) = self
+            .queues
+            .get(&id)
+            .and_then(|queue| queue.waiting.front().copied())
+        {
+            let records = self
+                .clients
+                .find(waiting.token)
+                .and_then(|client| client.exchange(waiting.sequence))
+                .filter(|exchange| exchange.stage == Stage::Waiting)
+                .map(|exchange| std::mem::take(&mut exchange.records));
+            if let Some(records) = records {
+                let first = Records::new(&records).next();
+                let chosen = match first {
+                    Some(Ok(record)) => self.choose(id, Request::new(record)),
+                    _ => None,
+                };
+                match chosen {
+                    Some(index) => {
+                        self.dispatch(waiting.token, waiting.sequence, index, &records);
+                    }
+                    None => return self.keep(waiting, records),
+                }
+            }
+            if let Some(queue) = self.queues.get_mut(&id) {
+                queue.waiting.pop_front();
+            }
+        }
+    }
+
+    fn keep(&mut self, waiting: Waiting, records: Vec<u8>) {
+        if let Some(exchange) = self
+            .clients
+            .find(waiting.token)
+            .and_then(|client| client.exchange(waiting.sequence))
+        {
+            exchange.records = records;
+        }
+    }
+
+    /// Refuses requests whose patience is over.
+    pub(crate) fn expire(&mut self) {
+        let now_ms = self.now_ms;
+        let mut expired = Vec::new();
+        let Self {
+            impatient, queues, ..
+        } = self;
+        impatient.retain(|id| {
+            let Some(queue) = queues.get_mut(id) else {
+                return false;
+            };
+            while queue
+                .waiting
+                .front()
+                .is_some_and(|waiting| waiting.deadline_ms <= now_ms)
+            {
+                expired.extend(queue.waiting.pop_front());
+            }
+            !queue.waiting.is_empty()
+        });
+        for waiting in expired {
+            let is_waiting = self
+                .clients
+                .find(waiting.token)
+                .and_then(|client| client.exchange(waiting.sequence))
+                .is_some_and(|exchange| exchange.stage == Stage::Waiting);
+            if is_waiting {
+                self.turn_away(waiting.token, waiting.sequence);
+            }
+        }
+    }
+
+    /// 503 with `Retry-After`.
+    fn turn_away(&mut self, token: u32, sequence: u32) {
+        let Some(exchange) = self.take_exchange(token, sequence) else {
+            return;
+        };
+        let seconds = match self.queues.get_mut(&exchange.queue) {
+            Some(queue) => {
+                queue.refused += 1;
+                queue.options.retry_after_seconds
+            }
+            None => RESERVED_RETRY_SECONDS,
+        };
+        self.refuse(token, &exchange, Refusal::Unavailable(seconds));
+    }
+
+    /// Takes a request that nobody has away from its connection, and reads on.
+    pub(crate) fn take_exchange(&mut self, token: u32, sequence: u32) -> Option<Exchange> {
+        let client = self.clients.find(token)?;
+        let place = client
+            .exchanges
+            .iter()
+            .position(|exchange| exchange.sequence == sequence)?;
+        let exchange = client.exchanges.remove(place)?;
+        Self::let_go(client, &mut self.commands);
+        Some(exchange)
+    }
+
+    /// New settings and prefixes. Requests in flight keep what they have.
+    pub(crate) fn set_routes(&mut self, routes: std::sync::Arc<Routes>) {
+        for (id, options) in &routes.queues {
+            self.queues.entry(*id).or_default().options = options.clone();
+        }
+        self.queues.retain(|id, queue| {
+            routes.queues.contains_key(id) || !queue.members.is_empty() || !queue.waiting.is_empty()
+        });
+        self.routes = routes;
+    }
+}
+
+/// Requests of a queue that nobody has taken.
+fn held(queue: &Queue, members: &[Option<crate::member::Member>]) -> u32 {
+    let untaken: u32 = queue
+        .members
+        .iter()
+        .filter_map(|index| members.get(*index)?.as_ref())
+        .map(|member| member.backlog.untaken())
+        .sum();
+    untaken + u32::try_from(queue.waiting.len()).unwrap_or(u32::MAX)
+}

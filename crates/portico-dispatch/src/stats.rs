@@ -1,0 +1,48 @@
+//! Counters for `portico status`.
+
+use portico_engine::Counters;
+
+use crate::{MemberId, QueueId};
+
+/// One shard's counters.
+#[derive(Clone, Debug, Default)]
+pub struct ShardStats {
+    /// Members attached.
+    pub members: Vec<MemberStats>,
+    /// Queues that have been used.
+    pub queues: Vec<QueueStats>,
+    /// The engine's counters.
+    pub counters: Counters,
+    /// Requests whose target no prefix matched.
+    pub unrouted: u64,
+}
+
+/// Counters of a member on one shard.
+#[derive(Clone, Copy, Debug)]
+pub struct MemberStats {
+    /// The member.
+    pub member: MemberId,
+    /// Requests that it has and has not answered completely.
+    pub in_flight: u32,
+    /// Those of them that it has not taken from its channel.
+    pub untaken: u32,
+    /// Requests dispatched to it since it was attached.
+    pub requests: u64,
+}
+
+/// Counters of a queue on one shard.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueStats {
+    /// The queue.
+    pub queue: QueueId,
+    /// Requests that wait for a member.
+    pub waiting: u32,
+    /// Requests that came.
+    pub requests: u64,
+    /// Requests answered 503: the queue was full, or nobody came in time.
+    pub refused: u64,
+    /// Requests answered 502: the process that had taken them died.
+    pub lost: u64,
+    /// Requests given to another process after the first one died.
+    pub moved: u64,
+}

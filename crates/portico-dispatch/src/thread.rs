@@ -1,0 +1,452 @@
+//! The shard's thread, and how the control side speaks to it.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use portico_channel::layout::{SLOT_BITS, SLOT_MASK};
+use portico_channel::shared::HostEnd;
+use portico_channel::{EventWriter, Sleeper};
+use portico_engine::{ListenerId, ListenerOptions, Shard, TurnOutcome};
+use portico_sys::{Errno, Wake};
+
+use crate::client::MemberIndex;
+use crate::commands::CommandBuffer;
+use crate::dispatcher::Dispatcher;
+use crate::mailbox::Mailbox;
+use crate::member::Member;
+use crate::{Endpoint, MemberId, MemberStats, QueueId, QueueStats, Routes, ShardStats};
+
+/// Longest wait; readiness or a bell ends it before.
+const LONG: Duration = Duration::from_secs(3600);
+/// Memory for the events of one turn.
+const EVENT_BYTES: usize = 256 * 1024;
+
+/// Largest `max_header_size` behind a host: with its table of fields a head must fit into a channel of 1 MiB.
+const MAX_HEADER_SIZE: usize = 64 * 1024;
+
+/// One engine thread of a host. Its methods post to the thread and wait for its answer, well under a millisecond unless
+/// the thread is in the midst of much work. Dropping it closes all connections and ends the thread.
+#[derive(Debug)]
+pub struct ShardThread {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    mailbox: Mailbox<Loop>,
+    wake: Wake,
+    sleeper: Sleeper,
+    stop: AtomicBool,
+}
+
+impl ShardThread {
+    /// Starts the thread `index` of `of` threads. Their numbers are part of the connections' tokens.
+    ///
+    /// # Errors
+    /// `EINVAL` unless `index < of <= 64`; those of making descriptors and threads.
+    pub fn start(index: u32, of: u32) -> io::Result<Self> {
+        if index >= of || of > 64 {
+            return Err(Errno::INVAL.into());
+        }
+        let bits = of.next_power_of_two().trailing_zeros();
+        let slot_bits = SLOT_BITS - bits;
+        let base = index << slot_bits;
+        let count = if bits == 0 { SLOT_MASK } else { 1 << slot_bits };
+        let shared = Arc::new(Shared {
+            mailbox: Mailbox::default(),
+            wake: Wake::new()?,
+            sleeper: Sleeper::default(),
+            stop: AtomicBool::new(false),
+        });
+        let own = Arc::clone(&shared);
+        let count = usize::try_from(count).unwrap_or(0);
+        let (made, result) = sync_channel(1);
+        let thread = std::thread::Builder::new()
+            .name(format!("portico-{index}"))
+            .spawn(move || match Loop::new(base, count, own) {
+                Ok(own) => {
+                    let _ = made.send(Ok(()));
+                    own.run();
+                }
+                Err(error) => {
+                    let _ = made.send(Err(error));
+                }
+            })?;
+        result.recv().map_err(|_| gone())??;
+        Ok(Self {
+            shared,
+            thread: Some(thread),
+        })
+    }
+
+    /// Accepts from a socket that is bound and listens; every shard gets a copy of it. `max_header_size` above 64 KiB
+    /// counts as 64 KiB.
+    ///
+    /// # Errors
+    /// Those of epoll_ctl(2); `EPIPE` if the thread has died.
+    pub fn listen(
+        &self,
+        socket: OwnedFd,
+        options: ListenerOptions,
+        endpoint: Endpoint,
+    ) -> io::Result<ListenerId> {
+        let options = within_bounds(options);
+        self.ask(move |own| {
+            let id = own
+                .shard
+                .add_listening(socket, options, Arc::new(AtomicU32::new(0)))?;
+            own.dispatcher.endpoints.insert(id.0, endpoint);
+            Ok(id)
+        })
+        .recv()
+        .map_err(|_| gone())?
+    }
+
+    /// Changes a listener's settings, for its connections too.
+    pub fn update_listener(&self, id: ListenerId, options: ListenerOptions) {
+        let options = within_bounds(options);
+        self.call(move |own| own.shard.update_listener(id, options));
+    }
+
+    /// Stops accepting. Its connections live on.
+    pub fn close_listener(&self, id: ListenerId) {
+        self.call(move |own| own.shard.close_listener(id));
+    }
+
+    /// Keeps a TLS context. Returns its number, 0 if the thread has died.
+    pub fn add_tls_context(&self, context: portico_tls::Context) -> u32 {
+        self.ask(move |own| own.shard.add_tls_context(context))
+            .recv()
+            .unwrap_or(0)
+    }
+
+    /// Forgets a TLS context. Listeners and connections that use it go on.
+    pub fn release_tls_context(&self, context: u32) {
+        self.call(move |own| own.shard.release_tls_context(context));
+    }
+
+    /// Uses a context for server names (`*.example.com` or a name) of a TLS listener. Later ones win.
+    pub fn add_server_name(&self, id: ListenerId, pattern: &str, context: u32) {
+        let pattern = pattern.to_owned();
+        self.call(move |own| own.shard.add_server_name(id, &pattern, context));
+    }
+
+    /// Replaces prefixes and settings of queues. Requests in flight keep what they have.
+    pub fn set_routes(&self, routes: Arc<Routes>) {
+        self.call(move |own| own.dispatcher.set_routes(routes));
+    }
+
+    /// Gives the shard a member. The application must have the other end of `end` and a copy of `bell`; `wake` is the
+    /// application's own descriptor, the same for all shards, as is `load`, which counts its requests in flight.
+    ///
+    /// # Errors
+    /// Those of epoll_ctl(2); `EPIPE` if the thread has died.
+    pub fn attach(
+        &self,
+        member: MemberId,
+        queue: QueueId,
+        end: HostEnd,
+        bell: Wake,
+        wake: Arc<Wake>,
+        load: Arc<AtomicU32>,
+    ) -> io::Result<()> {
+        self.ask(move |own| {
+            let member = Member::new(member, queue, end, bell, wake, load);
+            own.dispatcher.attach(member, &own.shard)
+        })
+        .recv()
+        .map_err(|_| gone())?
+    }
+
+    /// Nothing new goes to the member; it finishes what it has. Connections on which it has nothing to do close for
+    /// it.
+    pub fn leave(&self, member: MemberId) {
+        self.call(move |own| own.dispatcher.leave(member));
+    }
+
+    /// The member's process is gone: requests that it had not taken go to others of its queue, those it had taken get
+    /// 502 or are tried again, its tunnels end. Unknown members are ignored.
+    pub fn detach(&self, member: MemberId) {
+        self.call(move |own| {
+            if let Some(index) = own.dispatcher.index_of(member) {
+                own.detach(index);
+            }
+        });
+    }
+
+    /// From now on every answer is the last of its connection: the host is going. Idle connections end by their
+    /// keep-alive timeout, so that no request crosses with a close.
+    pub fn drain(&self) {
+        self.call(|own| own.dispatcher.draining = true);
+    }
+
+    /// Open connections of clients.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.ask(|own| own.shard.counters().connections_open)
+            .recv()
+            .ok()
+            .and_then(|count| usize::try_from(count).ok())
+            .unwrap_or(0)
+    }
+
+    /// Members whose channel broke the rules since the last call. They are detached already.
+    #[must_use]
+    pub fn broken_members(&self) -> Vec<MemberId> {
+        self.ask(|own| std::mem::take(&mut own.dispatcher.broken))
+            .recv()
+            .unwrap_or_default()
+    }
+
+    /// Counters.
+    #[must_use]
+    pub fn stats(&self) -> ShardStats {
+        self.ask(|own| own.stats()).recv().unwrap_or_default()
+    }
+
+    fn call(&self, call: impl FnOnce(&mut Loop) + Send + 'static) {
+        // Nothing to be told if the thread has died.
+        let _ = self.ask(call).recv();
+    }
+
+    fn ask<T: Send + 'static>(
+        &self,
+        call: impl FnOnce(&mut Loop) -> T + Send + 'static,
+    ) -> Receiver<T> {
+        let answer = self.shared.mailbox.post(call);
+        if self.shared.sleeper.must_be_woken() {
+            self.shared.wake.wake();
+        }
+        answer
+    }
+}
+
+impl Drop for ShardThread {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Release);
+        self.shared.wake.wake();
+        if let Some(thread) = self.thread.take() {
+            // A panic of the thread has been printed by its hook.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the thread owns.
+#[derive(Debug)]
+struct Loop {
+    shard: Shard,
+    dispatcher: Dispatcher,
+    buffer: CommandBuffer,
+    events: Vec<u8>,
+    shared: Arc<Shared>,
+}
+
+impl Loop {
+    /// On the thread itself: a shard never leaves its thread.
+    fn new(base: u32, slots: usize, shared: Arc<Shared>) -> io::Result<Self> {
+        let shard = Shard::with_slots(base, slots)?;
+        shard.watch(&shared.wake)?;
+        Ok(Self {
+            shard,
+            dispatcher: Dispatcher::new(base),
+            buffer: CommandBuffer::default(),
+            events: vec![0; EVENT_BYTES],
+            shared,
+        })
+    }
+
+    fn run(mut self) {
+        loop {
+            self.dispatcher.update_clock();
+            while let Some(task) = self.shared.mailbox.take() {
+                task(&mut self);
+            }
+            if self.shared.stop.load(Ordering::Acquire) {
+                return;
+            }
+            self.serve_members();
+            self.dispatcher.expire();
+            self.apply_own();
+            self.dispatcher.settle_members();
+            let rest = self.fall_asleep();
+            let wait = if rest {
+                Some(self.dispatcher.patience().unwrap_or(LONG))
+            } else {
+                None
+            };
+            self.turn(wait);
+            if rest {
+                self.wake_up();
+            }
+            self.ring();
+            self.apply_own();
+            self.dispatcher.settle_members();
+        }
+    }
+
+    /// One turn of the shard; its events are handed on.
+    fn turn(&mut self, wait: Option<Duration>) {
+        let mut writer = EventWriter::new(&mut self.events);
+        let outcome = self.shard.turn(wait, &mut writer);
+        let written = writer.len();
+        self.dispatcher.update_clock();
+        let events = self.events.get(..written).unwrap_or_default();
+        self.dispatcher.handle_events(events);
+        if let TurnOutcome::NeedSpace(bytes) = outcome
+            && bytes > self.events.len()
+        {
+            self.events.resize(bytes.next_power_of_two(), 0);
+        }
+    }
+
+    /// Members that rang have commands.
+    fn ring(&mut self) {
+        for number in self.shard.take_rung() {
+            let index = usize::try_from(number).unwrap_or(0).wrapping_sub(1);
+            self.dispatcher.activate(index);
+            // Perhaps not for commands but because it has made room.
+            if let Some(member) = self.dispatcher.member(index) {
+                member.settle();
+                member.end.host().wake_up();
+            }
+            self.dispatcher.release_held_back(index);
+        }
+    }
+
+    fn serve_members(&mut self) {
+        let active = self.dispatcher.active.clone();
+        for index in active {
+            self.dispatcher
+                .serve(index, &mut self.shard, &mut self.buffer);
+            self.dispatcher.release_held_back(index);
+            self.apply_own();
+            if self
+                .dispatcher
+                .member(index)
+                .is_some_and(|member| member.broken)
+            {
+                self.drop_broken(index);
+            } else {
+                self.rest_if_idle(index);
+            }
+        }
+    }
+
+    /// A member without requests is looked at again when it rings.
+    fn rest_if_idle(&mut self, index: MemberIndex) {
+        let Some(member) = self.dispatcher.member(index) else {
+            return;
+        };
+        if member.is_busy() || !member.active {
+            return;
+        }
+        member.end.host().fall_asleep();
+        if member.end.commands.available() == Ok(0) {
+            member.active = false;
+            self.dispatcher.active.retain(|other| *other != index);
+        } else {
+            member.end.host().wake_up();
+        }
+    }
+
+    fn drop_broken(&mut self, index: MemberIndex) {
+        if let Some(member) = self.dispatcher.member(index) {
+            let id = member.id;
+            self.dispatcher.broken.push(id);
+        }
+        self.detach(index);
+    }
+
+    fn detach(&mut self, index: MemberIndex) {
+        self.dispatcher
+            .detach(index, &mut self.shard, &mut self.buffer);
+        self.apply_own();
+    }
+
+    /// Applies the dispatcher's own commands.
+    fn apply_own(&mut self) {
+        if self.dispatcher.commands.as_bytes().is_empty() {
+            return;
+        }
+        let applied = self.shard.apply(self.dispatcher.commands.as_bytes(), None);
+        debug_assert!(applied.is_ok(), "{applied:?}");
+        self.dispatcher.commands.clear();
+    }
+
+    /// Whether the thread may sleep. If so, members and the control side know it.
+    fn fall_asleep(&mut self) -> bool {
+        if self.shard.has_pending_events() {
+            return false;
+        }
+        self.shared.sleeper.fall_asleep();
+        let mut nothing =
+            self.shared.mailbox.is_empty() && !self.shared.stop.load(Ordering::Acquire);
+        for index in &self.dispatcher.active {
+            if let Some(Some(member)) = self.dispatcher.members.get(*index) {
+                member.end.host().fall_asleep();
+                nothing = nothing && member.end.commands.available() == Ok(0);
+            }
+        }
+        if !nothing {
+            self.wake_up();
+        }
+        nothing
+    }
+
+    fn wake_up(&mut self) {
+        self.shared.sleeper.wake_up();
+        for index in &self.dispatcher.active {
+            if let Some(Some(member)) = self.dispatcher.members.get(*index) {
+                member.end.host().wake_up();
+            }
+        }
+    }
+
+    fn stats(&self) -> ShardStats {
+        let members = self.dispatcher.members.iter().flatten();
+        let queues = self.dispatcher.queues.iter();
+        ShardStats {
+            members: members
+                .map(|member| MemberStats {
+                    member: member.id,
+                    in_flight: member.in_flight,
+                    untaken: member.backlog.untaken(),
+                    requests: member.requests,
+                })
+                .collect(),
+            queues: queues
+                .map(|(id, queue)| QueueStats {
+                    queue: *id,
+                    waiting: u32::try_from(queue.waiting.len()).unwrap_or(u32::MAX),
+                    requests: queue.requests,
+                    refused: queue.refused,
+                    lost: queue.lost,
+                    moved: queue.moved,
+                })
+                .collect(),
+            counters: self.shard.counters(),
+            unrouted: self.dispatcher.unrouted,
+        }
+    }
+}
+
+/// Options whose events fit into a channel.
+fn within_bounds(mut options: ListenerOptions) -> ListenerOptions {
+    options.max_header_size = match options.max_header_size {
+        0 => 0,
+        bytes => bytes.min(MAX_HEADER_SIZE),
+    };
+    options
+}
+
+/// The thread has ended by a panic.
+fn gone() -> io::Error {
+    Errno::PIPE.into()
+}
