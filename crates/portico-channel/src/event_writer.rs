@@ -104,6 +104,19 @@ impl<'a> EventWriter<'a> {
     }
 }
 
+impl EventWriter<'_> {
+    /// Lets `fill` write into the free memory. It returns how many bytes, whole records, are part of the stream.
+    pub fn fill<E>(
+        &mut self,
+        fill: impl FnOnce(&mut [u8]) -> Result<usize, E>,
+    ) -> Result<usize, E> {
+        let free = self.memory.get_mut(self.position..).unwrap_or_default();
+        let bytes = fill(free)?.min(free.len());
+        self.position += bytes;
+        Ok(bytes)
+    }
+}
+
 /// A record in the making. Setting a word or a byte that it does not have does nothing.
 #[derive(Debug)]
 pub struct Record<'a> {

@@ -5,20 +5,25 @@ use std::os::fd::RawFd;
 use portico_channel::EventWriter;
 use portico_engine::{Shard, ThreadedEngine, TurnOutcome};
 
+use crate::attached::Attached;
+
 /// Who turns the engine.
 pub(crate) enum Drive {
     /// This environment's event loop.
     Inline(Box<Shard>),
     /// Threads of its own; events come through rings.
     Threads(Box<ThreadedEngine>),
+    /// A host's threads, in another process.
+    Attached(Box<Attached>),
 }
 
-/// Calls the same method on either drive.
+/// Calls the same method on any drive.
 macro_rules! on {
     ($drive:ident . $method:ident ( $($argument:expr),* )) => {
         match $drive {
             $crate::drive::Drive::Inline(shard) => shard.$method($($argument),*),
             $crate::drive::Drive::Threads(engine) => engine.$method($($argument),*),
+            $crate::drive::Drive::Attached(engine) => engine.$method($($argument),*),
         }
     };
 }
@@ -35,6 +40,7 @@ impl Drive {
         match self {
             Self::Inline(shard) => shard.turn(None, events),
             Self::Threads(engine) => engine.take(events),
+            Self::Attached(engine) => engine.take(events),
         }
     }
 
@@ -49,6 +55,9 @@ impl Drive {
                 .apply(commands, external)
                 .map_err(|error| format!("{error:?}")),
             Self::Threads(engine) => engine
+                .submit(commands, external)
+                .map_err(|error| format!("{error:?}")),
+            Self::Attached(engine) => engine
                 .submit(commands, external)
                 .map_err(|error| format!("{error:?}")),
         }

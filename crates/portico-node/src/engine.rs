@@ -22,14 +22,7 @@ pub struct Engine {
 /// Makes an engine and hangs it into the event loop of the calling environment.
 #[napi]
 pub fn create_engine(env: Env, options: EngineOptions) -> Result<Engine> {
-    let EngineOptions {
-        threads,
-        state,
-        commands,
-        on_events,
-        on_slab_needed,
-    } = options;
-    let drive = match usize::try_from(threads).unwrap_or(0) {
+    let drive = match usize::try_from(options.threads).unwrap_or(0) {
         0 => Drive::Inline(Box::new(
             Shard::new().map_err(|error| failure(format!("creating the engine: {error}")))?,
         )),
@@ -39,6 +32,18 @@ pub fn create_engine(env: Env, options: EngineOptions) -> Result<Engine> {
             })?))
         }
     };
+    start(env, drive, options)
+}
+
+/// Hangs a drive into the event loop.
+pub(crate) fn start(env: Env, drive: Drive, options: EngineOptions) -> Result<Engine> {
+    let EngineOptions {
+        threads: _,
+        state,
+        commands,
+        on_events,
+        on_slab_needed,
+    } = options;
     let on_events = on_events.borrow_back(&env)?.raw();
     let on_slab_needed = on_slab_needed.borrow_back(&env)?.raw();
     let instance = Instance::start(env, drive, state, commands, on_events, on_slab_needed)?;

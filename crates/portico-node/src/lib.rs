@@ -3,7 +3,7 @@
 //!
 //! - `engine`: the object that TypeScript sees (`packages/portico/src/native/binding.ts`)
 //! - `options`: option objects and their conversion
-//! - `drive`: who turns an engine
+//! - `drive`: who turns an engine; `attached`: the drive that is a host's engine; `host`: registering at one
 //! - `instance`: one engine of one environment: memory shared with JavaScript, its place in the event loop, life time
 //! - `script`: calls into JavaScript: batches, exceptions
 //! - `uv`: the few libuv calls needed
@@ -15,9 +15,11 @@
     reason = "napi registers public items; nothing in Rust reaches them"
 )]
 
+mod attached;
 mod drive;
 mod engine;
 mod errors;
+mod host;
 mod instance;
 mod options;
 mod script;

@@ -36,6 +36,13 @@ impl Wake {
     }
 }
 
+impl From<OwnedFd> for Wake {
+    /// An eventfd that came from another process.
+    fn from(descriptor: OwnedFd) -> Self {
+        Self { descriptor }
+    }
+}
+
 impl AsFd for Wake {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()

@@ -110,13 +110,36 @@ impl StreamWriter {
     /// # Errors
     /// [`Broken`].
     pub fn write(&mut self, bytes: &[u8]) -> Result<bool, Broken> {
-        if self.free() < bytes.len() {
+        self.write_parts(&[bytes])
+    }
+
+    /// As [`StreamWriter::write`], for bytes in several pieces.
+    ///
+    /// # Errors
+    /// [`Broken`].
+    pub fn write_parts(&mut self, parts: &[&[u8]]) -> Result<bool, Broken> {
+        let length = parts.iter().map(|part| part.len()).sum();
+        if self.free() < length {
             self.taken()?;
-            if self.free() < bytes.len() {
+            if self.free() < length {
                 return Ok(false);
             }
         }
+        for part in parts {
+            self.copy_in(part);
+        }
+        self.direction
+            .positions(&self.memory)
+            .tail
+            .0
+            .store(self.tail, Ordering::Release);
+        Ok(true)
+    }
+
+    /// Copies bytes for which there is room behind the tail.
+    fn copy_in(&mut self, bytes: &[u8]) {
         let (base, capacity) = self.direction.bytes(&self.memory);
+        assert!(bytes.len() <= capacity, "more than the memory holds");
         let place = place_of(self.tail, capacity);
         let (first, second) = bytes.split_at(bytes.len().min(capacity - place));
         // SAFETY: `place + first.len() <= capacity` and `second.len() <= capacity`, so both copies stay within the
@@ -127,12 +150,6 @@ impl StreamWriter {
             std::ptr::copy_nonoverlapping(second.as_ptr(), base.as_ptr(), second.len());
         }
         self.tail += length_of(bytes);
-        self.direction
-            .positions(&self.memory)
-            .tail
-            .0
-            .store(self.tail, Ordering::Release);
-        Ok(true)
     }
 
     /// Free bytes as of the last look at the reader's position.

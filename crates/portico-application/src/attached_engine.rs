@@ -1,0 +1,204 @@
+//! The engine of a host, as its application uses it.
+
+use std::collections::HashSet;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+
+use portico_channel::layout::{SLOT_BITS, SLOT_MASK, command};
+use portico_channel::shared::OpenError;
+use portico_channel::{EventWriter, RecordView, Records};
+use portico_engine::{CommandError, Counters, TurnOutcome};
+use portico_sys::Wake;
+
+use crate::lane::{Lane, Taken};
+
+/// The shards of a host, as one registration sees them. Has the methods of an engine that an application needs once
+/// it is attached; everything about listening is the host's.
+///
+/// Tokens of connections tell the shard: its index stands in the highest bits of the slot.
+#[derive(Debug)]
+pub struct AttachedEngine {
+    lanes: Vec<Lane>,
+    wake: Wake,
+    /// Which lane `take` looks at first.
+    turn: usize,
+    open: usize,
+    unreferenced: HashSet<u32>,
+    connections: u64,
+    requests: u64,
+}
+
+impl AttachedEngine {
+    /// Takes the application's ends of the channels: memory and bell of each shard.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    pub fn open(wake: Wake, channels: Vec<(OwnedFd, Wake)>) -> Result<Self, OpenError> {
+        let lanes = channels
+            .into_iter()
+            .map(|(memory, bell)| Lane::open(memory, bell))
+            .collect::<Result<Vec<_>, _>>()?;
+        // Before anybody looks at the descriptor, it must tell of what is there.
+        for lane in &lanes {
+            lane.fall_asleep();
+        }
+        wake.wake();
+        Ok(Self {
+            lanes,
+            wake,
+            turn: 0,
+            open: 0,
+            unreferenced: HashSet::new(),
+            connections: 0,
+            requests: 0,
+        })
+    }
+
+    /// A descriptor that is readable when [`AttachedEngine::take`] has something.
+    #[must_use]
+    pub fn poll_fd(&self) -> RawFd {
+        self.wake.as_fd().as_raw_fd()
+    }
+
+    /// Takes event records. After [`TurnOutcome::Idle`] the descriptor tells when there are more.
+    pub fn take(&mut self, events: &mut EventWriter<'_>) -> TurnOutcome {
+        for lane in &self.lanes {
+            lane.wake_up();
+        }
+        self.wake.clear();
+        for step in 0..self.lanes.len() {
+            let index = (self.turn + step) % self.lanes.len();
+            let Some(lane) = self.lanes.get_mut(index) else {
+                continue;
+            };
+            lane.send_waiting();
+            let Self {
+                open, unreferenced, ..
+            } = self;
+            let Taken {
+                opened,
+                requests,
+                lacking,
+            } = lane.take(events, |token| {
+                *open = open.saturating_sub(1);
+                unreferenced.remove(&token);
+            });
+            self.open += opened;
+            self.connections += u64::try_from(opened).unwrap_or(0);
+            self.requests += requests;
+            if let Some(bytes) = lacking {
+                // The next call begins here, with fresh memory.
+                self.turn = index;
+                return TurnOutcome::NeedSpace(bytes);
+            }
+        }
+        self.turn = (self.turn + 1) % self.lanes.len().max(1);
+        for lane in &self.lanes {
+            lane.fall_asleep();
+        }
+        if self.has_pending_events() {
+            return TurnOutcome::More;
+        }
+        TurnOutcome::Idle
+    }
+
+    /// Hands commands to the shards they concern. `external` is the body of the last record (flag `EXTERNAL`); it is
+    /// copied.
+    ///
+    /// # Errors
+    /// [`CommandError`]: the records can't be told apart.
+    pub fn submit(&mut self, commands: &[u8], external: Option<&[u8]>) -> Result<(), CommandError> {
+        let mut records = Records::new(commands);
+        let mut result = Ok(());
+        loop {
+            let offset = records.offset();
+            match records.next() {
+                None => break,
+                Some(Err(_)) => {
+                    result = Err(CommandError::Malformed { offset });
+                    break;
+                }
+                Some(Ok(record)) => {
+                    let bytes = commands.get(offset..records.offset()).unwrap_or_default();
+                    self.route(record, bytes, external);
+                }
+            }
+        }
+        for lane in &mut self.lanes {
+            lane.send_waiting();
+            lane.ring_if_asleep();
+        }
+        result
+    }
+
+    fn route(&mut self, record: RecordView<'_>, bytes: &[u8], external: Option<&[u8]>) {
+        let to_all = matches!(
+            record.kind(),
+            command::TEMPLATE | command::CLOSE_IDLE | command::CLOSE_ALL
+        );
+        if to_all {
+            for lane in &mut self.lanes {
+                lane.queue(record, bytes, None);
+            }
+            return;
+        }
+        let bits = self.lanes.len().next_power_of_two().trailing_zeros();
+        let index = (record.word(2) & SLOT_MASK) >> (SLOT_BITS - bits);
+        if let Some(lane) = usize::try_from(index)
+            .ok()
+            .and_then(|index| self.lanes.get_mut(index))
+        {
+            lane.queue(record, bytes, external);
+        }
+    }
+
+    /// Whether [`AttachedEngine::take`] would find something now.
+    #[must_use]
+    pub fn has_pending_events(&self) -> bool {
+        self.lanes.iter().any(|lane| !lane.is_empty())
+    }
+
+    /// Whether the host has written what no host writes: the channel is of no more use.
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        self.lanes.iter().any(|lane| lane.broken)
+    }
+
+    /// Connections that this registration knows and that have not closed for it.
+    #[must_use]
+    pub fn open_connections(&self) -> usize {
+        self.open
+    }
+
+    /// Connections that should keep the application's process alive.
+    #[must_use]
+    pub fn referenced_connections(&self) -> usize {
+        self.open.saturating_sub(self.unreferenced.len())
+    }
+
+    /// Whether a connection counts among [`AttachedEngine::referenced_connections`]. It does from the start.
+    pub fn set_connection_ref(&mut self, token: u32, referenced: bool) {
+        if referenced {
+            self.unreferenced.remove(&token);
+        } else {
+            self.unreferenced.insert(token);
+        }
+    }
+
+    /// What this registration has seen; bytes are not counted here.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        Counters {
+            connections_accepted: self.connections,
+            connections_open: u64::try_from(self.open).unwrap_or(0),
+            requests: self.requests,
+            ..Counters::default()
+        }
+    }
+
+    /// The error of everything that only an engine of one's own can do.
+    #[must_use]
+    pub fn unsupported() -> io::Error {
+        portico_sys::Errno::OPNOTSUPP.into()
+    }
+}

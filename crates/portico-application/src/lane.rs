@@ -1,0 +1,268 @@
+//! One shard of the host as its application sees it: a channel's end, and what found no room in it.
+
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+
+use portico_channel::layout::{command, event, response_flag};
+use portico_channel::shared::{ApplicationEnd, Broken, OpenError};
+use portico_channel::{EventWriter, RecordView};
+use portico_sys::Wake;
+
+/// Bytes of a body that travel in one record.
+const PIECE_BYTES: usize = 256 * 1024;
+/// Bytes of `RESPOND` before its payload.
+const RESPOND_BYTES: usize = 44;
+/// Bytes of the other records before their payload.
+const SIZED_BYTES: usize = 20;
+
+/// One shard as its application sees it.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    end: ApplicationEnd,
+    bell: Wake,
+    /// Records that found no room, in order.
+    waiting: VecDeque<Vec<u8>>,
+    /// The host broke the rules, or is of no more use.
+    pub(crate) broken: bool,
+}
+
+/// What was taken from a lane.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Taken {
+    pub(crate) opened: usize,
+    pub(crate) requests: u64,
+    /// A record of so many bytes did not fit.
+    pub(crate) lacking: Option<usize>,
+}
+
+impl Lane {
+    pub(crate) fn open(memory: OwnedFd, bell: Wake) -> Result<Self, OpenError> {
+        Ok(Self {
+            end: ApplicationEnd::open(memory)?,
+            bell,
+            waiting: VecDeque::new(),
+            broken: false,
+        })
+    }
+
+    /// Copies whole records. `closed` is told the tokens of connections that have gone.
+    pub(crate) fn take(
+        &mut self,
+        events: &mut EventWriter<'_>,
+        mut closed: impl FnMut(u32),
+    ) -> Taken {
+        let mut taken = Taken::default();
+        let reader = &mut self.end.events;
+        let copied = events.fill(|memory| {
+            let copied = reader.copy(memory)?;
+            let records = memory.get_mut(..copied).unwrap_or_default();
+            let (whole, lacking) = scan(records, &mut taken, &mut closed);
+            taken.lacking = lacking;
+            Ok::<usize, Broken>(whole)
+        });
+        match copied {
+            Ok(0) if taken.lacking.is_none() && !self.is_empty() => {
+                // There is something, and not even the size of the first record fits.
+                taken.lacking = Some(4096);
+            }
+            Ok(bytes) => self.end.events.consume(bytes),
+            Err(Broken) => self.broken = true,
+        }
+        if self.end.host_wants_room().must_be_woken() {
+            self.bell.wake();
+        }
+        taken
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.end.events.available().unwrap_or(0) == 0
+    }
+
+    /// The application is going to sleep; look once more afterwards.
+    pub(crate) fn fall_asleep(&self) {
+        self.end.application().fall_asleep();
+    }
+
+    pub(crate) fn wake_up(&self) {
+        self.end.application().wake_up();
+    }
+
+    /// Queues a record. `external` is its body where the record says so.
+    pub(crate) fn queue(&mut self, record: RecordView<'_>, bytes: &[u8], external: Option<&[u8]>) {
+        let has_body = matches!(
+            record.kind(),
+            command::RESPOND | command::DATA | command::RAW
+        ) && record.flags() & response_flag::EXTERNAL != 0;
+        match external.filter(|_| has_body) {
+            Some(body) => self.queue_with_body(record, bytes, body),
+            None => self.write(&[bytes]),
+        }
+    }
+
+    /// Rings if the host sleeps.
+    pub(crate) fn ring_if_asleep(&self) {
+        if self.end.host().must_be_woken() {
+            self.bell.wake();
+        }
+    }
+
+    /// Moves what waits into the channel as far as there is room. If some is left, the host wakes us.
+    pub(crate) fn send_waiting(&mut self) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        self.end.wants_room().fall_asleep();
+        while let Some(record) = self.waiting.front() {
+            match self.end.commands.write(record) {
+                Ok(true) => {
+                    self.waiting.pop_front();
+                }
+                Ok(false) => break,
+                Err(Broken) => {
+                    self.broken = true;
+                    self.waiting.clear();
+                }
+            }
+        }
+        if self.waiting.is_empty() {
+            self.end.wants_room().wake_up();
+        }
+        self.ring_if_asleep();
+    }
+
+    /// A body that lies outside of its record goes into it; a large one becomes several records.
+    fn queue_with_body(&mut self, record: RecordView<'_>, bytes: &[u8], body: &[u8]) {
+        let head_bytes = if record.kind() == command::RESPOND {
+            RESPOND_BYTES
+        } else {
+            SIZED_BYTES
+        };
+        let (first, rest) = body.split_at(body.len().min(PIECE_BYTES));
+        let flags = record.flags() & !response_flag::EXTERNAL;
+        let last_only = response_flag::END | response_flag::ACK;
+        let first_flags = if rest.is_empty() {
+            flags
+        } else {
+            flags & !last_only
+        };
+        // Word 8 of `RESPOND`, word 4 of the others: length of the body in the record.
+        let length_word = if record.kind() == command::RESPOND {
+            8
+        } else {
+            4
+        };
+        let mut head = bytes.to_vec();
+        let text_bytes = bytes.len().saturating_sub(head_bytes);
+        // Reason and field lines end on no boundary of four: what pads them must not stand before the body.
+        let unpadded = if record.kind() == command::RESPOND {
+            head_bytes + to_usize(record.word(6)) + to_usize(record.word(7))
+        } else {
+            bytes.len() - text_bytes
+        };
+        head.truncate(unpadded);
+        let padding = head.len().wrapping_add(first.len()).wrapping_neg() % 4;
+        set_word(&mut head, 0, to_word(unpadded + first.len() + padding));
+        set_word(&mut head, 1, record.kind() | first_flags << 8);
+        set_word(&mut head, length_word, to_word(first.len()));
+        self.write(&[&head, first, &[0; 3][..padding.min(3)]]);
+        let kind = if record.kind() == command::RAW {
+            command::RAW
+        } else {
+            command::DATA
+        };
+        let pieces = rest.len().div_ceil(PIECE_BYTES);
+        for (index, piece) in rest.chunks(PIECE_BYTES).enumerate() {
+            let flags = if index + 1 == pieces {
+                flags & last_only
+            } else {
+                0
+            };
+            let padding = piece.len().wrapping_neg() % 4;
+            let words = [
+                to_word(SIZED_BYTES + piece.len() + padding),
+                kind | flags << 8,
+                record.word(2),
+                record.word(3),
+                to_word(piece.len()),
+            ];
+            let mut head = Vec::with_capacity(SIZED_BYTES);
+            for word in words {
+                head.extend_from_slice(&word.to_le_bytes());
+            }
+            self.write(&[&head, piece, &[0; 3][..padding.min(3)]]);
+        }
+    }
+
+    fn write(&mut self, parts: &[&[u8]]) {
+        if self.broken {
+            return;
+        }
+        if self.waiting.is_empty() {
+            match self.end.commands.write_parts(parts) {
+                Ok(true) => return,
+                Ok(false) => {}
+                Err(Broken) => {
+                    self.broken = true;
+                    return;
+                }
+            }
+        }
+        self.waiting.push_back(parts.concat());
+    }
+}
+
+/// Length of the whole records, and the size of the first that is cut off. Listener numbers become 0: to the
+/// application there is one listener.
+fn scan(
+    bytes: &mut [u8],
+    taken: &mut Taken,
+    closed: &mut impl FnMut(u32),
+) -> (usize, Option<usize>) {
+    let mut at = 0;
+    loop {
+        let Some(size) = word(bytes, at).map(to_usize) else {
+            return (at, None);
+        };
+        if size < 12 || size % 4 != 0 {
+            // Not written by a host of ours: nothing behind it can be understood.
+            return (at, None);
+        }
+        if bytes.len() - at < size {
+            return (at, if at == 0 { Some(size) } else { None });
+        }
+        let token = word(bytes, at + 8).unwrap_or(0);
+        match word(bytes, at + 4).unwrap_or(0) & 0xff {
+            event::OPEN => {
+                taken.opened += 1;
+                if let Some(listener) = bytes.get_mut(at + 12..at + 16) {
+                    listener.fill(0);
+                }
+            }
+            event::CLOSED => closed(token),
+            event::REQUEST => taken.requests += 1,
+            _ => {}
+        }
+        at += size;
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    match bytes.get(at..at + 4) {
+        Some(&[a, b, c, d]) => Some(u32::from_le_bytes([a, b, c, d])),
+        _ => None,
+    }
+}
+
+fn set_word(bytes: &mut [u8], index: usize, value: u32) {
+    if let Some(place) = bytes.get_mut(index * 4..index * 4 + 4) {
+        place.copy_from_slice(&value.to_le_bytes());
+    }
+}
+
+fn to_word(size: usize) -> u32 {
+    u32::try_from(size).unwrap_or(u32::MAX)
+}
+
+fn to_usize(size: u32) -> usize {
+    usize::try_from(size).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,13 @@
+//! The application's side of a host.
+//!
+//! [`register`] speaks to a host's control socket and comes back with an [`AttachedEngine`]: the same event and command
+//! records as an engine of one's own, but the shards are threads of another process. Knows neither JSON nor JavaScript:
+//! the lines of the control protocol are the caller's.
+#![forbid(unsafe_code)]
+
+mod attached_engine;
+mod lane;
+mod registration;
+
+pub use attached_engine::AttachedEngine;
+pub use registration::{RegisterError, Registration, register};

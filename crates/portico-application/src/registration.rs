@@ -1,0 +1,126 @@
+//! Registering: one line to the host's control socket, one line and the channels back.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use portico_channel::shared::OpenError;
+use portico_sys::{Errno, Wake, descriptors};
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+
+use crate::AttachedEngine;
+
+/// How long the host may take to answer.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Bytes of a line at most.
+const LINE_BYTES: usize = 64 * 1024;
+
+/// What a host gave for a registration.
+#[derive(Debug)]
+pub struct Registration {
+    /// The host's answer, without its line feed.
+    pub answer: String,
+    /// The connection to the host: it lasts as long as the registration.
+    pub control: OwnedFd,
+    /// The channels; `None` where the answer says why there are none.
+    pub engine: Option<AttachedEngine>,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RegisterError {
+    /// Nobody listens on the control socket: no host is running.
+    NoHost(io::Error),
+    /// Speaking to the host failed, or it ended.
+    Connection(io::Error),
+    /// What the host handed over are no channels that this program understands.
+    Channel(OpenError),
+    /// The host's answer is longer than a line may be, not UTF-8, or came with the wrong descriptors.
+    Answer,
+}
+
+impl std::fmt::Display for RegisterError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NoHost(error) => write!(f, "no host is running: {error}"),
+            Self::Connection(error) => write!(f, "the connection to the host failed: {error}"),
+            Self::Channel(error) => error.fmt(f),
+            Self::Answer => f.write_str("the host's answer can't be understood"),
+        }
+    }
+}
+
+impl std::error::Error for RegisterError {}
+
+/// Sends `request` (a line without its line feed) to the host that listens on `socket`, and takes what comes back.
+/// Blocks until the host has answered, at most 30 s.
+///
+/// # Errors
+/// [`RegisterError`]. That the host refused the registration is no error: see [`Registration::answer`].
+pub fn register(socket: &Path, request: &str) -> Result<Registration, RegisterError> {
+    let stream = UnixStream::connect(socket).map_err(RegisterError::NoHost)?;
+    for direction in [Timeout::Recv, Timeout::Send] {
+        set_socket_timeout(&stream, direction, Some(PATIENCE))
+            .map_err(|errno| RegisterError::Connection(errno.into()))?;
+    }
+    send_line(&stream, request).map_err(RegisterError::Connection)?;
+    let (answer, descriptors) = receive_line(&stream)?;
+    let engine = attach(descriptors)?;
+    Ok(Registration {
+        answer,
+        control: stream.into(),
+        engine,
+    })
+}
+
+fn send_line(stream: &UnixStream, request: &str) -> io::Result<()> {
+    use io::Write;
+    let mut stream = stream;
+    stream.write_all(request.as_bytes())?;
+    stream.write_all(b"\n")
+}
+
+/// Reads to the line feed and not beyond: what the host says later is for whoever watches the connection.
+fn receive_line(stream: &UnixStream) -> Result<(String, Vec<OwnedFd>), RegisterError> {
+    let mut line = Vec::new();
+    let mut received = Vec::new();
+    let mut byte = [0u8; 1];
+    loop {
+        match descriptors::receive(stream, &mut byte, &mut received) {
+            Ok(0) => {
+                return Err(RegisterError::Connection(
+                    io::ErrorKind::UnexpectedEof.into(),
+                ));
+            }
+            Ok(_) if byte == [b'\n'] => break,
+            Ok(_) if line.len() < LINE_BYTES => line.extend_from_slice(&byte),
+            Ok(_) => return Err(RegisterError::Answer),
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(RegisterError::Connection(errno.into())),
+        }
+    }
+    let text = String::from_utf8(line).map_err(|_| RegisterError::Answer)?;
+    Ok((text, received))
+}
+
+/// The application's own wake-up, then for each shard its memory and its bell.
+fn attach(descriptors: Vec<OwnedFd>) -> Result<Option<AttachedEngine>, RegisterError> {
+    let mut descriptors = descriptors.into_iter();
+    let Some(wake) = descriptors.next() else {
+        return Ok(None);
+    };
+    let mut channels = Vec::new();
+    while let Some(memory) = descriptors.next() {
+        let bell = descriptors.next().ok_or(RegisterError::Answer)?;
+        channels.push((memory, Wake::from(bell)));
+    }
+    if channels.is_empty() {
+        return Err(RegisterError::Answer);
+    }
+    AttachedEngine::open(Wake::from(wake), channels)
+        .map(Some)
+        .map_err(RegisterError::Channel)
+}
