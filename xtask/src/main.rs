@@ -1,5 +1,5 @@
-//! Generates what exists in two languages: `cargo run -p xtask -- generate` writes the TypeScript copies of the tables
-//! that Rust owns, `-- check` fails if a copy is out of date.
+//! Generates what exists twice: `cargo run -p xtask -- generate` writes the TypeScript copies of the tables that Rust
+//! owns and the reference page of the configuration, `-- check` fails if a copy is out of date.
 
 mod layout;
 mod tables;
@@ -35,12 +35,16 @@ fn run(root: &Path, check: bool) -> Result<(), String> {
     let verify_errors = root.join("crates/portico-tls/src/verify_error.rs");
     let verify_errors = std::fs::read_to_string(&verify_errors)
         .map_err(|error| format!("{}: {error}", verify_errors.display()))?;
-    let files: [(PathBuf, String); 3] = [
+    let files: [(PathBuf, String); 4] = [
         (folder.join("layout.ts"), layout::generate(&text)?),
         (folder.join("tables.ts"), tables::generate()),
         (
             folder.join("tls-verify-errors.ts"),
             tls::generate(&verify_errors)?,
+        ),
+        (
+            root.join("docs/configuration.md"),
+            portico_config::reference(),
         ),
     ];
     for (path, content) in files {

@@ -1,0 +1,14 @@
+//! Kinds of values: how each is read, what it allows, and how it is described.
+
+mod kind;
+mod plain;
+mod quantity;
+mod rules;
+mod text;
+
+pub(crate) use kind::{Given, Kind};
+pub(crate) use plain::{Choice, Count, Flag, List, Optional};
+pub(crate) use quantity::{Size, Time};
+pub use rules::Id;
+pub(crate) use rules::{AffinityRule, SiteQueue, UserOrGroup};
+pub(crate) use text::{ADDRESS, PATH, PREFIX, SERVER_NAME};

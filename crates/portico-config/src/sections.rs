@@ -1,0 +1,151 @@
+//! The table of options. One line each: `name: type = default, kind, origin, when a change applies, "meaning";`
+//!
+//! A meaning begins with a capital letter and is read after the name on the reference page.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use portico_router::{Unreserved, UrlPrefix};
+
+use crate::address::ListenAddress;
+use crate::affinity::Affinity;
+use crate::fields::Fields;
+use crate::kinds::{
+    ADDRESS, AffinityRule, Choice, Count, Flag, Id, List, Optional, PATH, PREFIX, SERVER_NAME,
+    SiteQueue, Size, Time, UserOrGroup,
+};
+use crate::row::{Applies, Row};
+use crate::section::{entries, section, settings};
+
+const SECOND: Duration = Duration::from_secs(1);
+const HOUR: Duration = Duration::from_secs(3600);
+const DAY: Duration = Duration::from_secs(24 * 3600);
+const NONE: Duration = Duration::ZERO;
+const KIB: u64 = 1024;
+const MIB: u64 = 1024 * KIB;
+
+const fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+settings! {
+    /// `[host]`: the host itself.
+    HostOptions: "host";
+    socket: Option<PathBuf> = None, Optional(PATH, "by the user who runs it"), "Portico", Restart,
+        "The Unix socket that applications and commands connect to.";
+    shards: u32 = 0, Count(0..=256), "Portico", Restart,
+        "Engine threads, each with its own listeners, connections and timers. 0: one for each core.";
+    drain_timeout: Duration = seconds(30), Time(NONE..=HOUR), "Portico", AtOnce,
+        "How long a host that stops, or an application that leaves, may take to finish what it has begun.";
+    idle_exit: Duration = seconds(10), Time(SECOND..=DAY), "Portico", AtOnce,
+        "How long a host that was started on demand stays after the last registration has gone.";
+    unreserved: Unreserved = Unreserved::Allow,
+        Choice(&[("allow", Unreserved::Allow), ("deny", Unreserved::Deny)]), "Portico", AtOnce,
+        "Whether a user may register a prefix that no reservation covers, on ports from 1024 on. With \"deny\" everybody but root needs a reservation, as with HTTP.SYS.";
+}
+
+entries! {
+    /// `[[listener]]`: a port that is open before a prefix needs it.
+    ListenerOptions: "listener";
+    address: ListenAddress = None::<ListenAddress>, ADDRESS, "", AtOnce,
+        "Where to listen: \"*\" for all addresses, or one address. Ports that are not listed are opened by the first prefix that needs them, and closed after the last.";
+    tls: bool = Some(false), Flag, "Portico", AtOnce,
+        "Whether connections begin with TLS. Needs a certificate for the port.";
+    backlog: u32 = Some(511), Count(1..=65_535), "Node", AtOnce,
+        "Connections that the kernel keeps until they are accepted.";
+}
+
+entries! {
+    /// `[[certificate]]`: what proves who the host is, on one port.
+    CertificateOptions: "certificate";
+    port: u16 = None::<u16>, Count(1..=65_535), "", NewConnections,
+        "The port that it is for.";
+    names: Vec<String> = Some(Vec::new()), List(SERVER_NAME), "Portico", NewConnections,
+        "Host names that it is for (SNI); \"*.example.com\" is for every name one level below. Without names it is for all clients that ask for no other.";
+    certificate: PathBuf = None::<PathBuf>, PATH, "", NewConnections,
+        "PEM file with the certificate, then those of its issuers. A path that does not begin with a slash starts at the folder of the configuration file.";
+    key: PathBuf = None::<PathBuf>, PATH, "", NewConnections,
+        "PEM file with the private key. Applications never see it.";
+    client_ca: Option<PathBuf> = Some(None), Optional(PATH, "none"), "Node", NewConnections,
+        "PEM file with the certificates of those who may issue client certificates.";
+    request_client_certificate: bool = Some(false), Flag, "Node", NewConnections,
+        "Whether clients are asked for a certificate. The application decides what one without, or with a wrong one, may do.";
+    require_client_certificate: bool = Some(false), Flag, "Portico", NewConnections,
+        "Whether clients must have a certificate that client_ca's issuers vouch for.";
+}
+
+settings! {
+    /// `[limits]`: the limits of HTTP and of connections, for all ports.
+    Limits: "limits";
+    max_header_size: u64 = 16 * KIB, Size(KIB..=8 * MIB), "Node", NewConnections,
+        "Bytes of a request's head. Beyond: 431.";
+    max_headers_count: u32 = 1000, Count(0..=100_000), "Node", NewConnections,
+        "Header fields of a request. 0: no limit of their number.";
+    headers_timeout: Duration = seconds(60), Time(NONE..=DAY), "Node", NewConnections,
+        "Time for a complete head, from its first byte. Beyond: 408. 0s: no limit.";
+    request_timeout: Duration = seconds(300), Time(NONE..=DAY), "Node", NewConnections,
+        "Time for a complete request, body included. Beyond: 408. 0s: no limit.";
+    connections_checking_interval: Duration = seconds(30), Time(Duration::from_millis(10)..=HOUR), "Node", NewConnections,
+        "How often headers_timeout and request_timeout are checked.";
+    keep_alive_timeout: Duration = seconds(5), Time(NONE..=DAY), "Node", NewConnections,
+        "How long an idle connection is kept, as told to the client. 0s: no limit.";
+    keep_alive_timeout_buffer: Duration = seconds(1), Time(NONE..=HOUR), "Node", NewConnections,
+        "How much longer it is really kept, so that a client that sends at the last moment is heard.";
+    timeout: Duration = NONE, Time(NONE..=DAY), "Node", NewConnections,
+        "Time without any byte in either direction after which a connection is closed. 0s: no limit.";
+    max_requests_per_socket: u32 = 0, Count(0..=u32::MAX), "Node", NewConnections,
+        "Requests that a connection may make; the last answer says that it closes. 0: no limit.";
+    max_connections: u32 = 0, Count(0..=16_777_215), "Node", AtOnce,
+        "Open connections of a port; further ones are closed at once. 0: no limit.";
+    handshake_timeout: Duration = seconds(120), Time(SECOND..=HOUR), "Node", NewConnections,
+        "Time for a complete TLS handshake.";
+    high_water_mark: u64 = 64 * KIB, Size(KIB..=64 * MIB), "Node", NewConnections,
+        "Bytes of answers that wait for a client; while there are more, its next pipelined request is not read.";
+    no_delay: bool = true, Flag, "Node", NewConnections,
+        "Whether small packets are sent without waiting for more (TCP_NODELAY).";
+    keep_alive: bool = false, Flag, "Node", NewConnections,
+        "Whether the kernel probes idle connections (SO_KEEPALIVE).";
+    keep_alive_initial_delay: Duration = NONE, Time(NONE..=DAY), "Node", NewConnections,
+        "Idle time before the first probe. Below a second: the system's default.";
+}
+
+settings! {
+    /// `[queue]`: the request queues of prefixes.
+    QueueOptions: "queue";
+    length: u32 = 1000, Count(1..=1_000_000), "HTTP.SYS", AtOnce,
+        "Requests of a prefix that may wait until a process takes them. Beyond: 503 at once.";
+    wait: Duration = seconds(10), Time(NONE..=HOUR), "Portico", AtOnce,
+        "How long requests wait for a process when the prefix has none left. Beyond: 503.";
+    retry_after: Duration = seconds(1), Time(SECOND..=DAY), "Portico", AtOnce,
+        "What 503 answers tell clients (Retry-After), rounded up to seconds.";
+    max_in_flight_per_process: u32 = 1000, Count(1..=1_000_000), "Portico", AtOnce,
+        "Requests that one process works on at a time; further ones wait in the queue.";
+}
+
+entries! {
+    /// `[[site]]`: what holds for one prefix.
+    SiteOptions: "site";
+    prefix: UrlPrefix = None::<UrlPrefix>, PREFIX, "", AtOnce,
+        "The prefix, as applications register it.";
+    queue: QueueOptions = None::<QueueOptions>, SiteQueue, "", AtOnce,
+        "What differs from `[queue]`.";
+    retry_safe_methods: bool = Some(false), Flag, "Portico", AtOnce,
+        "Whether a GET, HEAD or OPTIONS request without a body goes to another process if the one that took it ended before it answered. Otherwise: 502.";
+    affinity: Option<Affinity> = Some(None), Optional(AffinityRule, "none"), "Portico", AtOnce,
+        "What ties a client to one process: a cookie, a header field, or a segment of the path (counted from 1). Without it each request goes to the process with the least to do.";
+}
+
+entries! {
+    /// `[[reservation]]`: who may register a prefix and what is below it. Nobody else gets its requests.
+    ReservationOptions: "reservation";
+    prefix: UrlPrefix = None::<UrlPrefix>, PREFIX, "", AtOnce,
+        "What is reserved.";
+    users: Vec<Id> = Some(Vec::new()), List(UserOrGroup), "HTTP.SYS", AtOnce,
+        "Users who may register.";
+    groups: Vec<Id> = Some(Vec::new()), List(UserOrGroup), "HTTP.SYS", AtOnce,
+        "Groups whose members may register.";
+    everyone: bool = Some(false), Flag, "HTTP.SYS", AtOnce,
+        "Whether every user may register.";
+    delegate: bool = Some(false), Flag, "HTTP.SYS", AtOnce,
+        "Whether those who may register may also reserve what is below, for themselves or others.";
+}
