@@ -1,6 +1,6 @@
 #!/bin/sh
-# Seeds the corpora from tests/wire and the router's rows, and runs every fuzz target for so many seconds, one after
-# the other.
+# Seeds the corpora from tests/wire, the router's rows and what TLS clients say, and runs every fuzz target for so
+# many seconds, one after the other.
 # Installs cargo-fuzz if it is missing. Sanitizers need an unstable compiler: nightly if there is one, else the stable
 # toolchain with its unstable options allowed.
 set -eu
@@ -15,9 +15,13 @@ else
   export RUSTC_BOOTSTRAP=1
 fi
 node seed.mjs
-for target in ${*:-h1_request_head h1_chunked connection_sequence url_prefix_and_lookup}; do
-  case $target in url_prefix*) dictionary=url-prefix.dict ;; *) dictionary=http1.dict ;; esac
-  # shellcheck disable=SC2086 -- no toolchain is no argument
+for target in ${*:-h1_request_head h1_chunked connection_sequence url_prefix_and_lookup tls_hostile_peer}; do
+  case $target in
+    url_prefix*) dictionary=-dict=url-prefix.dict ;;
+    tls_*) dictionary= ;;
+    *) dictionary=-dict=http1.dict ;;
+  esac
+  # shellcheck disable=SC2086 -- no toolchain and no dictionary are no arguments
   cargo $toolchain fuzz run "$target" -- \
-    -max_total_time="$seconds" -max_len=4096 -dict=$dictionary -print_final_stats=1
+    -max_total_time="$seconds" -max_len=4096 $dictionary -print_final_stats=1
 done

@@ -1,5 +1,7 @@
-/** Writes the rows of `tests/wire/` and of the router as seeds of the fuzz corpora. */
+/** Writes the rows of `tests/wire/` and of the router, and what clients of TLS say first, as seeds of the fuzz corpora. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { Duplex } from 'node:stream';
+import tls from 'node:tls';
 
 import { readCases, unescapeBytes } from '../tests/wire/wire-cases.mjs';
 
@@ -51,3 +53,31 @@ for (const [index, row] of routerRows('lookup.txt').entries()) {
   const bytes = unescapeRow(`${table}\n\n${option('host') ?? 'localhost'}\n${words.at(-1)}`);
   if (bytes.length <= MAX_SEED_BYTES) seed('url_prefix_and_lookup', `lookup-${index}`, [connection], bytes);
 }
+
+/** The first bytes of Node's client with these options. */
+function clientHello(options) {
+  return new Promise((resolve) => {
+    const socket = new Duplex({ read() {}, write: (bytes) => resolve(bytes) });
+    tls.connect({ socket, ...options }).on('error', () => {});
+  });
+}
+
+const CLIENTS = [
+  { servername: 'localhost' },
+  { servername: 'localhost', maxVersion: 'TLSv1.2' },
+  { servername: 'localhost', ALPNProtocols: ['h2', 'http/1.1'] },
+  { minVersion: 'TLSv1.3', ecdhCurve: 'P-384', ciphers: 'TLS_AES_128_GCM_SHA256' },
+];
+for (const [index, options] of CLIENTS.entries()) {
+  for (const flags of [0, 1, 2, 7]) seed('tls_hostile_peer', `hello-${index}-${flags}`, [0, flags, 100], await clientHello(options));
+}
+
+/** Steps on open connections, and changed handshakes: see `crates/portico-tls/tests/support/hostile.rs`. */
+const STEPS = [
+  [1, 0], [1, 1], [1, 4, 0, 0, 0, 1, 6, 200], [1, 16], [1, 17], [1, 31, 1, 0, 6, 9],
+  [2, 0, 1, 1, 0, 0, 9, 1], [2, 1, 1, 2, 1, 0, 9, 1], [2, 0, 2, 0, 4, 1, 3, 3, 1, 2, 3], [2, 0, 1, 1, 4],
+  [3, 0, 0, 2, 72, 105, 3, 2, 7, 64, 0, 4, 1, 1, 0], [3, 1, 1, 3, 1, 2, 3, 0, 4, 9, 80, 0, 6],
+  [3, 0, 3, 0, 3, 1, 4, 1, 0, 9, 3, 5, 0, 1, 65, 0], [3, 0, 7, 22, 5, 24, 0, 0, 1, 1, 0, 0, 1, 65, 0],
+  [3, 8, 7, 21, 2, 1, 0, 0, 8, 5, 23, 3, 3, 0, 1], [3, 9, 9, 3, 2, 1, 2, 2, 3, 4, 1, 0, 1, 4],
+];
+for (const [index, steps] of STEPS.entries()) seed('tls_hostile_peer', `steps-${index}`, steps, Buffer.alloc(0));

@@ -42,7 +42,11 @@ pub mod event {
     /// `2` token, `3` protocol version (0x0303, 0x0304) and `<< 16` cipher suite number, `4` verification result
     /// (0 = no certificate asked for or verified; else the `portico_tls::VerifyError` number), `5`/`6` offset and
     /// length of the SNI name, `7`/`8` of the ALPN protocol, `9` number of peer certificates, `10` named group
-    /// number of the key exchange, `11..` offset and length of each certificate (DER). Flags: [`super::secure_flag`].
+    /// number of the key exchange, `11` offset of what is kept for later questions, `12` length of a Finished message,
+    /// `13` length of the exporter's secret, `14` number of the client's signature schemes, `15..` offset and length of
+    /// each certificate (DER). Flags: [`super::secure_flag`].
+    /// For later questions: the server's Finished message, the client's, the secret, in TLS 1.2 the random bytes of client
+    /// and server (32 each), and the signature schemes (two bytes each, high byte first). The reader wipes the secret.
     pub const SECURE: u32 = 2;
     /// A request head.
     ///

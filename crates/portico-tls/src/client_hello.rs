@@ -2,6 +2,7 @@
 //! and that may be for the application to choose. Nothing is judged here: a message that makes no sense goes to
 //! rustls as it is, which finds the error and the alert for it.
 
+use crate::names;
 use crate::record::{HEADER_BYTES, MAX_PLAINTEXT_BYTES, content_type};
 
 /// Most bytes of a ClientHello; rustls' limit for a handshake message.
@@ -10,6 +11,7 @@ const MAX_MESSAGE_BYTES: usize = 0xffff;
 const MAX_RECORDS: usize = 64;
 const CLIENT_HELLO: u8 = 1;
 const EXTENSION_SERVER_NAME: u16 = 0;
+const EXTENSION_SIGNATURE_ALGORITHMS: u16 = 13;
 const EXTENSION_ALPN: u16 = 16;
 const EXTENSION_SESSION_TICKET: u16 = 35;
 const EXTENSION_PRE_SHARED_KEY: u16 = 41;
@@ -34,6 +36,8 @@ pub(crate) struct Offer {
     /// Protocols with a length byte before each.
     pub(crate) alpn: Vec<u8>,
     pub(crate) sessions: SessionOffer,
+    /// Those of [`names::SIGNATURE_SCHEMES`], in the client's order.
+    pub(crate) schemes: Vec<u16>,
     /// The client knows nothing newer than TLS 1.1.
     pub(crate) outdated: bool,
 }
@@ -124,6 +128,7 @@ fn parse(body: &[u8]) -> Option<Offer> {
         let content = extensions.vector16()?;
         match kind {
             EXTENSION_SERVER_NAME => offer.server_name = host_name(content),
+            EXTENSION_SIGNATURE_ALGORITHMS => offer.schemes = schemes(content),
             EXTENSION_ALPN => offer.alpn = protocols(content)?,
             EXTENSION_SESSION_TICKET => offer.sessions.tickets = true,
             EXTENSION_PRE_SHARED_KEY => offer.sessions.resumes = true,
@@ -144,6 +149,18 @@ fn host_name(content: &[u8]) -> Option<String> {
         }
     }
     None
+}
+
+/// RFC 8446, 4.2.3. Each scheme once, so that the list has a bound.
+fn schemes(content: &[u8]) -> Vec<u16> {
+    let mut list = Reader(Reader(content).vector16().unwrap_or_default());
+    let mut known = Vec::with_capacity(names::SIGNATURE_SCHEMES.len());
+    while let Some(scheme) = list.u16() {
+        if names::SIGNATURE_SCHEMES.contains(&scheme) && !known.contains(&scheme) {
+            known.push(scheme);
+        }
+    }
+    known
 }
 
 /// RFC 7301, 3.1. Checked, because others take this apart.

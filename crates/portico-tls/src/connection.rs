@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use crate::alert::Alert;
-use crate::client_hello::{self, Offer, Peek, SessionOffer};
+use crate::client_hello::{self, Offer, Peek};
 use crate::handshake::{Handshake, Progress};
 use crate::key_log::KeyLogLines;
 use crate::traffic::Traffic;
@@ -91,13 +91,15 @@ struct Asked {
     names: Arc<ServerNames>,
     received: Vec<u8>,
     hello: ClientHello,
-    sessions: SessionOffer,
+    /// What else it says; name and protocols are in `hello`.
+    offer: Offer,
 }
 
 struct Handshaking {
     handshake: Handshake,
     context: Context,
     server_name: Option<String>,
+    schemes: Vec<u16>,
 }
 
 impl Connection {
@@ -187,10 +189,10 @@ impl Connection {
             names,
             received,
             hello,
-            sessions,
+            mut offer,
         } = asked;
-        let name = hello.server_name;
-        let result = self.begin(&names, context, name, sessions, alpn, received, output);
+        offer.server_name = hello.server_name;
+        let result = self.begin(&names, context, offer, alpn, received, output);
         let result = result.and_then(|()| self.shake(plaintext, output));
         self.settle(result)
     }
@@ -292,7 +294,7 @@ impl Connection {
         else {
             return Ok(Status::default());
         };
-        let (complete, offer) = match client_hello::peek(received) {
+        let (complete, mut offer) = match client_hello::peek(received) {
             Peek::Incomplete => return Ok(Status::default()),
             Peek::Other => (false, Offer::default()),
             Peek::Hello(offer) => (true, offer),
@@ -307,34 +309,23 @@ impl Connection {
             return Err(error_map::unsupported_protocol());
         }
         let (names, received) = (Arc::clone(names), std::mem::take(received));
-        let Offer {
-            server_name,
-            alpn,
-            sessions,
-            ..
-        } = offer;
         if *ask && complete {
-            let hello = ClientHello { server_name, alpn };
+            let hello = ClientHello {
+                server_name: offer.server_name.take(),
+                alpn: std::mem::take(&mut offer.alpn),
+            };
             self.stage = Stage::Asked(Box::new(Asked {
                 names,
                 received,
                 hello,
-                sessions,
+                offer,
             }));
             return Ok(Status {
                 client_hello: true,
                 ..Status::default()
             });
         }
-        self.begin(
-            &names,
-            None,
-            server_name,
-            sessions,
-            AlpnChoice::Context,
-            received,
-            output,
-        )?;
+        self.begin(&names, None, offer, AlpnChoice::Context, received, output)?;
         let status = self.shake(plaintext, output)?;
         if complete {
             Ok(status)
@@ -346,33 +337,29 @@ impl Connection {
     }
 
     /// Starts rustls with the context for this client.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one caller knows all of it, the other kept it apart"
-    )]
     fn begin(
         &mut self,
         names: &ServerNames,
         context: Option<&Context>,
-        server_name: Option<String>,
-        sessions: SessionOffer,
+        offer: Offer,
         alpn: AlpnChoice<'_>,
         received: Vec<u8>,
         output: &mut Vec<u8>,
     ) -> Result<(), TlsError> {
-        let context = context.unwrap_or_else(|| names.select(server_name.as_deref()));
+        let context = context.unwrap_or_else(|| names.select(offer.server_name.as_deref()));
         if !context.has_identity() {
             output.extend_from_slice(&Alert::HandshakeFailure.plain_record());
             return Err(error_map::no_identity());
         }
-        let (config, lines) = context.config(names.default_context(), sessions, alpn);
+        let (config, lines) = context.config(names.default_context(), offer.sessions, alpn);
         self.key_log = lines;
         let handshake = Handshake::new(config, received)?;
         let context = context.clone();
         self.stage = Stage::Handshaking(Box::new(Handshaking {
             handshake,
             context,
-            server_name,
+            server_name: offer.server_name,
+            schemes: offer.schemes,
         }));
         Ok(())
     }
@@ -401,12 +388,14 @@ impl Connection {
             return Ok(Status::default());
         };
         let Handshaking {
-            handshake,
+            mut handshake,
             context,
             server_name,
+            schemes,
         } = *stage;
         let mut facts = handshake.facts();
         facts.server_name = server_name;
+        facts.client_schemes = schemes;
         let (mut traffic, mut rest) = handshake.into_traffic()?;
         if let Some(auth) = context.client_auth() {
             facts.certificate_requested = true;

@@ -4,12 +4,13 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use rustls::crypto::{CryptoProvider, SupportedKxGroup, aws_lc_rs};
 use rustls::server::{NoServerSessionStorage, ProducesTickets, ServerConfig, StoresServerSessions};
-use rustls::{NoKeyLog, SupportedCipherSuite, SupportedProtocolVersion, version};
+use rustls::{SupportedCipherSuite, SupportedProtocolVersion, version};
 
 use crate::client_auth::{ClientAuth, Verifier};
 use crate::client_hello::SessionOffer;
 use crate::identity::Identities;
 use crate::key_log::KeyLogLines;
+use crate::keying::ExporterLog;
 use crate::session_cache::{MAX_SESSIONS, SessionCache};
 use crate::tickets::{TICKET_KEYS_BYTES, Ticketer};
 use crate::{AlpnChoice, ContextError, ContextOptions, names, pfx, suites};
@@ -165,7 +166,7 @@ impl Inner {
 
 impl Configs {
     fn new(mut config: ServerConfig, sessions: &Sessions) -> Self {
-        config.key_log = Arc::new(NoKeyLog {});
+        config.key_log = Arc::new(ExporterLog);
         config.session_storage = Arc::clone(&sessions.store);
         let ids;
         if let Some(tickets) = &sessions.tickets {

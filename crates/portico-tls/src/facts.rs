@@ -1,6 +1,6 @@
 //! What a handshake settled.
 
-use crate::VerifyError;
+use crate::{Keying, VerifyError};
 
 /// Everything that Node tells about a secured connection (`getProtocol()`, `getCipher()`, `servername`,
 /// `alpnProtocol`, `isSessionReused()`, `getPeerCertificate()`, `authorizationError`).
@@ -19,6 +19,11 @@ pub struct Facts {
     pub alpn: Option<Vec<u8>>,
     /// An earlier session was resumed.
     pub resumed: bool,
+    /// Signature schemes of the client's that this crate has, by IANA number, in the client's order; from the last
+    /// ClientHello.
+    pub client_schemes: Vec<u16>,
+    /// For questions that come later.
+    pub keying: Keying,
     /// A client certificate was asked for.
     pub certificate_requested: bool,
     /// The client's certificates as sent, leaf first, DER. Kept with the session, so present after resumption too.

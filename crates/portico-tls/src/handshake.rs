@@ -12,7 +12,7 @@ use crate::alert::Alert;
 use crate::error_map;
 use crate::record::{self, HEADER_BYTES, RecordKey};
 use crate::traffic::Traffic;
-use crate::{Facts, TlsError};
+use crate::{Facts, Keying, TlsError, keying};
 
 /// Room for an encoded record when rustls has not told yet how much it needs.
 const ENCODE_ROOM: usize = 0;
@@ -25,6 +25,7 @@ pub(crate) struct Handshake {
     /// Bytes received and not discarded; the first `offered` of them rustls has seen.
     received: Vec<u8>,
     offered: usize,
+    keying: Keying,
 }
 
 /// How far a handshake got.
@@ -43,6 +44,7 @@ impl Handshake {
             connection,
             received,
             offered: 0,
+            keying: Keying::default(),
         })
     }
 
@@ -62,7 +64,10 @@ impl Handshake {
                 return Ok(Progress::Waiting);
             };
             self.offered = end;
-            if let Err(error) = self.digest(output) {
+            let mut keying = std::mem::take(&mut self.keying);
+            let result = keying::listen(&mut keying, || self.digest(output));
+            self.keying = keying;
+            if let Err(error) = result {
                 self.drain_alert(output);
                 return Err(error_map::tls_error(&error));
             }
@@ -72,8 +77,8 @@ impl Handshake {
         }
     }
 
-    /// What was agreed on. `server_name` and `verify_error` are for the caller to fill in.
-    pub(crate) fn facts(&self) -> Facts {
+    /// What was agreed on. What the ClientHello said and `verify_error` are for the caller to fill in.
+    pub(crate) fn facts(&mut self) -> Facts {
         let connection = &self.connection;
         let certificates = connection.peer_certificates().unwrap_or_default();
         Facts {
@@ -86,6 +91,7 @@ impl Handshake {
                 .map_or(0, |group| u16::from(group.name())),
             alpn: connection.alpn_protocol().map(<[u8]>::to_vec),
             resumed: connection.handshake_kind() == Some(rustls::HandshakeKind::Resumed),
+            keying: std::mem::take(&mut self.keying),
             peer_certificates: certificates.iter().map(|der| der.to_vec()).collect(),
             ..Facts::default()
         }

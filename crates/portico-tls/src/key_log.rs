@@ -5,6 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use rustls::KeyLog;
 
+use crate::keying;
+
 /// Collects the lines until they are taken.
 #[derive(Default)]
 pub(crate) struct KeyLogLines {
@@ -19,6 +21,7 @@ impl KeyLogLines {
 
 impl KeyLog for KeyLogLines {
     fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
+        keying::hear_exporter(label, secret);
         let mut line = format!("{label} ");
         push_hex(&mut line, client_random);
         line.push(' ');

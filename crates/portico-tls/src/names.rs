@@ -71,6 +71,11 @@ pub const NAMED_GROUPS: &[NamedGroup] = &[
     group(0x0018, "secp384r1", "secp384r1"),
 ];
 
+/// All signature schemes, by IANA number, in OpenSSL's order of preference: ECDSA, Ed25519, RSA-PSS, RSA with PKCS#1.
+pub const SIGNATURE_SCHEMES: &[u16] = &[
+    0x0403, 0x0503, 0x0603, 0x0807, 0x0804, 0x0805, 0x0806, 0x0401, 0x0501, 0x0601,
+];
+
 /// The suite with this IANA number.
 #[must_use]
 pub fn cipher_suite(number: u16) -> Option<&'static CipherSuite> {

@@ -1,4 +1,5 @@
-//! The cipher suites as rustls takes them. Those of TLS 1.3 get a key schedule of our own making.
+//! The cipher suites as rustls takes them. Those of TLS 1.3 get a key schedule of our own making; all of them are
+//! listened to (see `keying.rs`).
 //!
 //! rustls derives a dozen secrets and keys in a handshake. Its HKDF over aws-lc begins each of them with the extraction
 //! that the last one began with, and each with the key's two hash blocks. Here the extraction is done once and the
@@ -12,15 +13,40 @@ use rustls::crypto::CipherSuiteCommon;
 use rustls::crypto::aws_lc_rs::{ALL_CIPHER_SUITES, cipher_suite};
 use rustls::crypto::hmac::{Hmac, Key, Tag};
 use rustls::crypto::tls13::{Hkdf, HkdfUsingHmac};
-use rustls::{SupportedCipherSuite, Tls13CipherSuite};
+use rustls::{SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite};
+
+use crate::keying::{HeardHkdf, HeardPrf};
 
 /// The suite with this IANA number.
 pub(crate) fn find(number: u16) -> Option<SupportedCipherSuite> {
-    let own = [&*AES_256, &*CHACHA20, &*AES_128].into_iter().flatten();
-    let mut all = own
+    let tls13 = [&*AES_256, &*CHACHA20, &*AES_128].into_iter().flatten();
+    let mut all = tls13
         .map(SupportedCipherSuite::Tls13)
-        .chain(ALL_CIPHER_SUITES.iter().copied());
+        .chain(TLS12.iter().copied().map(SupportedCipherSuite::Tls12));
     all.find(|suite| u16::from(suite.suite()) == number)
+}
+
+/// All of TLS 1.2, with the PRF listened to. They live as long as the process.
+static TLS12: LazyLock<Vec<&'static Tls12CipherSuite>> = LazyLock::new(|| {
+    let heard = |suite: &SupportedCipherSuite| match suite {
+        SupportedCipherSuite::Tls12(suite) => Some(with_heard_prf(suite)),
+        SupportedCipherSuite::Tls13(_) => None,
+    };
+    ALL_CIPHER_SUITES.iter().filter_map(heard).collect()
+});
+
+fn with_heard_prf(suite: &Tls12CipherSuite) -> &'static Tls12CipherSuite {
+    Box::leak(Box::new(Tls12CipherSuite {
+        common: CipherSuiteCommon {
+            suite: suite.common.suite,
+            hash_provider: suite.common.hash_provider,
+            confidentiality_limit: suite.common.confidentiality_limit,
+        },
+        prf_provider: Box::leak(Box::new(HeardPrf(suite.prf_provider))),
+        kx: suite.kx,
+        sign: suite.sign,
+        aead_alg: suite.aead_alg,
+    }))
 }
 
 static AES_256: LazyLock<Option<Tls13CipherSuite>> =
@@ -30,8 +56,9 @@ static CHACHA20: LazyLock<Option<Tls13CipherSuite>> =
 static AES_128: LazyLock<Option<Tls13CipherSuite>> =
     LazyLock::new(|| with_schedule(cipher_suite::TLS13_AES_128_GCM_SHA256, &SHA256));
 
-static SHA256: HkdfUsingHmac<'static> = HkdfUsingHmac(&HmacOf(hmac::HMAC_SHA256, 32));
-static SHA384: HkdfUsingHmac<'static> = HkdfUsingHmac(&HmacOf(hmac::HMAC_SHA384, 48));
+type Schedule = HeardHkdf<HkdfUsingHmac<'static>>;
+static SHA256: Schedule = HeardHkdf(HkdfUsingHmac(&HmacOf(hmac::HMAC_SHA256, 32)));
+static SHA384: Schedule = HeardHkdf(HkdfUsingHmac(&HmacOf(hmac::HMAC_SHA384, 48)));
 
 /// rustls' suite with another key schedule.
 fn with_schedule(

@@ -60,6 +60,85 @@ fn an_alert_before_the_client_hello_does_not_get_past_the_choice_of_a_context() 
 }
 
 #[test]
+fn finished_messages_and_keying_material_are_the_clients() {
+    let names = names(&options(&server()));
+    for suite in portico_tls::names::CIPHER_SUITES {
+        let mut provider = rustls::crypto::aws_lc_rs::default_provider();
+        provider
+            .cipher_suites
+            .retain(|found| u16::from(found.suite()) == suite.number);
+        let versions = if suite.version == "TLSv1.3" {
+            TLS13
+        } else {
+            TLS12
+        };
+        let config = common::client_config_with(provider, versions, None);
+        let mut pair = Pair::new(&Arc::new(config), &names);
+        // The key is EC.
+        if suite.openssl_name.contains("RSA") {
+            assert!(pair.pump().is_err());
+            continue;
+        }
+        pair.pump().unwrap();
+        let keying = pair.server.facts().unwrap().keying.clone();
+        let sha384 = suite.openssl_name.ends_with("SHA384");
+        let (finished, secret) = match (versions == TLS13, sha384) {
+            (true, true) => (48, 48),
+            (true, false) => (32, 32),
+            (false, _) => (12, 48),
+        };
+        assert_eq!(keying.finished().len(), finished);
+        assert_eq!(keying.peer_finished().len(), finished);
+        assert_ne!(keying.finished(), keying.peer_finished());
+        assert_eq!(keying.secret().len(), secret);
+        let randoms = if versions == TLS13 { 0 } else { 32 };
+        assert_eq!(keying.randoms().map(<[u8]>::len), [randoms; 2]);
+        assert_eq!(format!("{keying:?}"), "Keying");
+    }
+}
+
+#[test]
+fn handshakes_on_one_thread_do_not_hear_each_other() {
+    let names = names(&options(&server()));
+    for versions in BOTH {
+        let config = Arc::new(client_config(versions, None));
+        let mut pairs: Vec<_> = (0..3).map(|_| Pair::new(&config, &names)).collect();
+        // Flight by flight, each in turn.
+        for _ in 0..4 {
+            for pair in &mut pairs {
+                let mut flight = Vec::new();
+                while pair.client.wants_write() {
+                    pair.client.write_tls(&mut flight).unwrap();
+                }
+                let mut output = Vec::new();
+                let status = pair
+                    .server
+                    .handle_input(&mut flight, &mut Vec::new(), &mut output);
+                pair.note(status.unwrap());
+                pair.hand_over(&output);
+            }
+        }
+        let heard: std::collections::HashSet<_> = pairs
+            .iter()
+            .flat_map(|pair| {
+                let keying = &pair.server.facts().unwrap().keying;
+                [keying.finished(), keying.peer_finished(), keying.secret()].map(<[u8]>::to_vec)
+            })
+            .collect();
+        assert_eq!(heard.len(), 9);
+    }
+}
+
+#[test]
+fn the_clients_signature_schemes_are_told_in_its_order() {
+    let names = names(&options(&server()));
+    let pair = connect(&Arc::new(client_config(TLS13, None)), &names).unwrap();
+    let schemes = &pair.server.facts().unwrap().client_schemes;
+    assert!(schemes.contains(&0x0403) && schemes.contains(&0x0804));
+    assert!(schemes.len() <= portico_tls::names::SIGNATURE_SCHEMES.len());
+}
+
+#[test]
 fn the_hybrid_group_is_used_with_clients_that_offer_it() {
     let mut provider = rustls::crypto::aws_lc_rs::default_provider();
     provider

@@ -9,7 +9,7 @@ use super::{Connection, Stop};
 use crate::core::Core;
 
 /// Words of `SECURE` before its certificates.
-const SECURE_WORDS: usize = 11;
+const SECURE_WORDS: usize = 15;
 
 impl Connection {
     /// Writes what is due: lines for the key log, questions, the end of the handshake if the connection is known to
@@ -141,7 +141,21 @@ fn write_secure(events: &mut EventWriter<'_>, token: u32, facts: &Facts) -> Resu
     let name = facts.server_name.as_deref().unwrap_or_default().as_bytes();
     let alpn = facts.alpn.as_deref().unwrap_or_default();
     let certificates = &facts.peer_certificates;
-    let bytes = name.len() + alpn.len() + certificates.iter().map(Vec::len).sum::<usize>();
+    let keying = &facts.keying;
+    let [client_random, server_random] = keying.randoms();
+    let parts = [
+        name,
+        alpn,
+        keying.finished(),
+        keying.peer_finished(),
+        keying.secret(),
+        client_random,
+        server_random,
+    ];
+    let schemes = &facts.client_schemes;
+    let bytes = parts.iter().map(|part| part.len()).sum::<usize>()
+        + schemes.len() * 2
+        + certificates.iter().map(Vec::len).sum::<usize>();
     let mut flags = if facts.resumed {
         secure_flag::RESUMED
     } else {
@@ -164,9 +178,19 @@ fn write_secure(events: &mut EventWriter<'_>, token: u32, facts: &Facts) -> Resu
     record.set(8, length(alpn));
     record.set(9, u32::try_from(certificates.len()).unwrap_or(0));
     record.set(10, u32::from(facts.named_group));
-    record.put(0, name);
-    record.put(name.len(), alpn);
-    let mut at = name.len() + alpn.len();
+    record.set(11, base + length(name) + length(alpn));
+    record.set(12, length(keying.finished()));
+    record.set(13, length(keying.secret()));
+    record.set(14, u32::try_from(schemes.len()).unwrap_or(0));
+    let mut at = 0;
+    for part in parts {
+        record.put(at, part);
+        at += part.len();
+    }
+    for scheme in schemes {
+        record.put(at, &scheme.to_be_bytes());
+        at += 2;
+    }
     for (index, certificate) in certificates.iter().enumerate() {
         record.set(
             SECURE_WORDS + index * 2,

@@ -34,6 +34,15 @@ export interface SecureInfo {
   certificateRequested: boolean;
   /** The client's certificates, leaf first, DER. */
   peerCertificates: Uint8Array[];
+  /**
+   * The server's Finished message, the client's, the exporter's secret, in TLS 1.2 the random bytes of client and server,
+   * and the client's signature schemes: `tls/keying.ts` takes it apart.
+   */
+  keying: Buffer;
+  /** Bytes of a Finished message. */
+  finishedLength: number;
+  /** Bytes of the exporter's secret. */
+  secretLength: number;
 }
 
 /** A TLS connection as the lane shows it to the provider. */

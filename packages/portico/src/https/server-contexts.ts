@@ -9,6 +9,7 @@ import type { SecureContext } from 'node:tls';
 import type { Engine } from '../native/binding';
 import { contextOptions, serverSettings, type ServerFacts, type ServerSettings } from '../tls/context-options';
 import { TlsOptionError } from '../tls/errors';
+import type { SignatureSettings } from '../tls/keying';
 import { recordedOptions, type RecordedOptions } from '../tls/secure-context';
 
 /** A context of the engine, and what sockets tell of it. */
@@ -18,6 +19,7 @@ export interface EngineContext {
   readonly chain: readonly Uint8Array[];
   /** DER. */
   readonly ca: readonly Uint8Array[];
+  readonly signatures: SignatureSettings;
 }
 
 /** Lets contexts go whose SecureContext, or whose server, has been collected. */
@@ -46,7 +48,10 @@ export class ServerContexts {
   #make(options: RecordedOptions): EngineContext {
     const made = contextOptions(options, this.#settings);
     // The keys are the engine's from now on: they are not kept here.
-    return { number: this.#engine.createTlsContext(made), chain: made.identities.at(0)?.chain ?? [], ca: made.ca };
+    return {
+      number: this.#engine.createTlsContext(made), chain: made.identities.at(0)?.chain ?? [], ca: made.ca,
+      signatures: { allowed: made.signatureSchemes ?? [], honorCipherOrder: made.honorCipherOrder ?? true },
+    };
   }
 
   /** Number of the server's own context. */

@@ -179,7 +179,9 @@ export class TlsServer implements TlsProvider {
 
   createSocket(connection: TlsConnection): Socket {
     const context = (): EngineContext => this.#contexts.find(this.#contextOf(connection));
-    return createTlsSocket(connection, { ownChain: () => context().chain, authorities: () => context().ca });
+    return createTlsSocket(connection, {
+      ownChain: () => context().chain, authorities: () => context().ca, signatures: () => context().signatures,
+    });
   }
 
   /** The SecureContext that the connection's name chose; undefined: the server's own. */

@@ -11,9 +11,12 @@ import * as tls from 'node:tls';
 import { ConnectionSocket, defineSocketMembers } from '../lane/socket';
 import { VERIFY_ERRORS } from '../generated/tls-verify-errors';
 import { suiteById } from '../tls/cipher-suites';
+import {
+  exportKeyingMaterial, finishedMessage, peerFinishedMessage, sharedSignatureAlgorithms, type SignatureSettings,
+} from '../tls/keying';
 import { detailedObject, legacyObject, readCertificates } from './certificates';
 import { unsupportedMethod } from './tls-error';
-import type { TlsConnection } from './provider';
+import type { SecureInfo, TlsConnection } from './provider';
 
 /** The server's own certificates and trust for one connection, looked up when asked for. */
 export interface ConnectionContext {
@@ -21,6 +24,8 @@ export interface ConnectionContext {
   ownChain(): readonly Uint8Array[];
   /** Certificates that a client's chain may be completed from, DER. */
   authorities(): readonly Uint8Array[];
+  /** Which signature schemes are allowed, and whose order counts. */
+  signatures(): SignatureSettings;
 }
 
 /** What a socket of ours needs besides the lane's part. */
@@ -131,28 +136,40 @@ const members = {
     return null;
   },
 
-  getSharedSigalgs(): string[] {
-    return [];
+  getSharedSigalgs(this: Socket): string[] {
+    const { connection: { secure }, context } = state(this);
+    return secure === undefined ? [] : sharedSignatureAlgorithms(secure, context.signatures());
   },
 
-  getFinished(): undefined {
-    return undefined;
+  getFinished(this: Socket): Buffer | undefined {
+    const { secure } = state(this).connection;
+    return secure === undefined ? undefined : finishedMessage(secure);
   },
 
-  getPeerFinished(): undefined {
-    return undefined;
+  getPeerFinished(this: Socket): Buffer | undefined {
+    const { secure } = state(this).connection;
+    return secure === undefined ? undefined : peerFinishedMessage(secure);
   },
 
   getSession(): undefined {
     return undefined;
   },
 
+  /** As in Node, where only a client has one. */
   getTLSTicket(): undefined {
     return undefined;
   },
 
-  exportKeyingMaterial(): never {
-    throw unsupportedMethod('exportKeyingMaterial', 'Run this program with PORTICO_DISABLE=1 if it needs RFC 5705.');
+  /** Node's own method checks the arguments; what it calls on its handle is here. */
+  exportKeyingMaterial(this: Socket, ...args: unknown[]): Buffer {
+    const { secure } = state(this).connection;
+    const handle = {
+      exportKeyingMaterial(length: number, label: string, context?: Uint8Array): Buffer {
+        return exportKeyingMaterial(secure as SecureInfo, length, label, context);
+      },
+    };
+    return Reflect.apply(tls.TLSSocket.prototype.exportKeyingMaterial as (...args: unknown[]) => Buffer,
+      { _secureEstablished: secure !== undefined, _handle: handle }, args);
   },
 
   setKeyCert(): never {

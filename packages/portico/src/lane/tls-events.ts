@@ -38,7 +38,7 @@ function secured(connection: Connection, at: number): void {
   const { lane, lane: { slab: { words } }, server: { provider } } = connection;
   const flags = words[at + 1] >>> 8;
   const peerCertificates = Array.from({ length: words[at + 9] }, (_, index) =>
-    copy(lane, at, words[at + 11 + index * 2], words[at + 12 + index * 2]));
+    copy(lane, at, words[at + 15 + index * 2], words[at + 16 + index * 2]));
   const info: SecureInfo = {
     protocol: words[at + 3] & 0xffff,
     cipherSuite: words[at + 3] >>> 16,
@@ -49,9 +49,24 @@ function secured(connection: Connection, at: number): void {
     resumed: (flags & layout.SECURE_FLAG_RESUMED) !== 0,
     certificateRequested: (flags & layout.SECURE_FLAG_CERTIFICATE_REQUESTED) !== 0,
     peerCertificates,
+    keying: keying(lane, at),
+    finishedLength: words[at + 12],
+    secretLength: words[at + 13],
   };
   connection.secure = info;
   if (provider?.secure(connection) === false) connection.destroy();
+}
+
+/** What is kept for later questions. The slab is seen by whoever gets a piece of a body: the secret does not stay there. */
+function keying(lane: Lane, at: number): Buffer {
+  const { bytes, words } = lane.slab;
+  const start = (at << 2) + words[at + 11];
+  const finished = words[at + 12];
+  const secret = words[at + 13];
+  const randoms = (words[at + 3] & 0xffff) === 0x0304 ? 0 : 64;
+  const kept = Buffer.from(bytes.subarray(start, start + finished * 2 + secret + randoms + words[at + 14] * 2));
+  bytes.fill(0, start + finished * 2, start + finished * 2 + secret);
+  return kept;
 }
 
 function text(lane: Lane, at: number, offset: number, length: number): string {
