@@ -16,6 +16,7 @@ option has a default, and an empty file is a valid configuration.
 - A size is a whole number with a unit, `\"512B\"`, `\"64KiB\"`, `\"8MiB\"` or `\"1GiB\"`.
 - An unknown key, a wrong value, or sections that contradict each other are errors: all of them are reported at once, with
   line and column and the name that was probably meant. A running host keeps its configuration when a new one is wrong.
+- Prefixes are explained in [url-prefixes.md](url-prefixes.md).
 - *Applies* says when a changed option takes effect in a running host: at once, for new connections, or when it is started
   or upgraded.
 - *From* says whose default it is: Node's, HTTP.SYS's, or Portico's own.

@@ -1,6 +1,7 @@
 //! Nanoseconds for each search among 1,000 prefixes.
 //!
-//! `cargo run --release -p portico-router --example find_bench`
+//! `cargo run --release -p portico-router --example find_bench`; with the number of a case and a count as arguments it
+//! runs that case alone, for counting instructions.
 
 #![allow(clippy::unwrap_used, reason = "an example")]
 
@@ -53,6 +54,15 @@ fn main() {
             "/517/caf%C3%A9",
         ),
     ];
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [number, count] = &arguments[..] {
+        let (_, table, host, target) = cases[number.parse::<usize>().unwrap()];
+        let lookup = lookup(host, target);
+        for _ in 0..count.parse::<u64>().unwrap() {
+            black_box(table.find(black_box(&lookup)).unwrap());
+        }
+        return;
+    }
     println!("{:<30} {:>8}", "", "ns");
     for (name, table, host, target) in cases {
         println!("{name:<30} {:>8.1}", nanoseconds(table, host, target));
@@ -69,15 +79,19 @@ fn table(text: impl Fn(usize) -> String) -> Table<usize> {
     table
 }
 
-/// The best of a thousand slices: short ones, as other programs interrupt long ones.
-fn nanoseconds(table: &Table<usize>, host: &str, target: &str) -> f64 {
-    let lookup = Lookup {
+fn lookup<'a>(host: &'a str, target: &'a str) -> Lookup<'a> {
+    Lookup {
         scheme: Scheme::Http,
         port: 8080,
         host: Some(host.as_bytes()),
         local_address: IpAddr::from([127, 0, 0, 1]),
         target: target.as_bytes(),
-    };
+    }
+}
+
+/// The best of a thousand slices: short ones, as other programs interrupt long ones.
+fn nanoseconds(table: &Table<usize>, host: &str, target: &str) -> f64 {
+    let lookup = lookup(host, target);
     let slice = || {
         let (begin, mut rounds) = (Instant::now(), 0u32);
         while begin.elapsed() < SLICE {

@@ -159,19 +159,19 @@ fn host_name<'a>(
         return bracketed(authority).map(|()| None);
     }
     let mut seen = LOWER;
-    let mut end = authority.len();
-    for (at, &byte) in authority.iter().enumerate() {
+    let mut end = ordinary_bytes(authority);
+    while let Some(&byte) = authority.get(end) {
         let class = NAME_BYTES[usize::from(byte)];
         seen |= class;
         if class >= COLON {
-            if class != COLON {
-                return Err(LookupError::Host);
-            }
-            port(authority.get(at..).unwrap_or_default())?;
-            end = at;
             break;
         }
+        end += 1;
     }
+    if seen >= OTHER {
+        return Err(LookupError::Host);
+    }
+    port(authority.get(end..).unwrap_or_default())?;
     let name = authority.get(..end).unwrap_or_default();
     let name = name.strip_suffix(b".").unwrap_or(name);
     if seen & CAPITAL == 0 {
@@ -184,6 +184,19 @@ fn host_name<'a>(
     lower_case.copy_from_slice(name);
     lower_case.make_ascii_lowercase();
     Ok(Some(lower_case))
+}
+
+/// How many bytes at the front are small letters, digits, dots and hyphens: a multiple of 8, found 8 at a time.
+fn ordinary_bytes(authority: &[u8]) -> usize {
+    let (chunks, _) = authority.as_chunks::<8>();
+    let ordinary = |chunk: &&[u8; 8]| {
+        chunk.iter().fold(true, |all, byte| {
+            let letter = byte.wrapping_sub(b'a') < 26;
+            let other = (byte.wrapping_sub(b'-') < 13) & (*byte != b'/');
+            all & (letter | other)
+        })
+    };
+    8 * chunks.iter().take_while(ordinary).count()
 }
 
 /// Of a name, needing no change. So is the rest of RFC 3986's `reg-name`, though no prefix has such a name.

@@ -129,7 +129,8 @@ impl<T> Table<T> {
 
     /// Who gets a request; `None` if nobody does (answer 404).
     ///
-    /// Allocates nothing and takes no lock. With 1,000 prefixes it takes some tens of nanoseconds
+    /// Allocates nothing and takes no lock. Measured among 1,000 prefixes, on a busy cloud machine of 2026: 53 ns for
+    /// `/N/`, 57 ns for a host each, 100 ns for five segments or a path with an escape; 26 ns with one prefix
     /// (`cargo run --release -p portico-router --example find_bench`).
     ///
     /// # Errors
