@@ -31,7 +31,6 @@ const rows = readCases().map((row) => unescapeBytes(row.bytes).toString('latin1'
 
 /** Differences that rows with a `why` explain: what Portico says, and where needed what node:http says. */
 const explained = [
-  (portico) => /: (Duplicate Host|Invalid character in Host) @/.test(portico),
   (portico) => /: (Invalid HTTP version|Expected HTTP\/2 Connection Preface|Invalid method for HTTP)/.test(portico),
   (portico) => portico.startsWith('HPE_INVALID_TRANSFER_ENCODING: Request has invalid `Transfer-Encoding`'),
   (portico) => /: Expected HTTP\/, RTSP\/ or ICE\//.test(portico),

@@ -1,7 +1,7 @@
 /** Reads the rows of `*.txt` in this folder. See `README.md` for their form. */
 import { readFileSync, readdirSync } from 'node:fs';
 
-const KEYS = new Set(['bytes', 'portico', 'node', 'node-9.3', 'fields', 'why']);
+const KEYS = new Set(['bytes', 'portico', 'node', 'node-9.3', 'strict-host', 'fields', 'why']);
 
 /** The bytes that an escaped text stands for: `\r \n \t \\ \xNN`, and `\(text*count)` for a text many times. */
 export function unescapeBytes(text) {
@@ -32,7 +32,7 @@ export function escapeBytes(bytes) {
   return text;
 }
 
-/** All rows: `{ file, line, name, bytes, portico, node?, 'node-9.3'?, fields?, why? }`. */
+/** All rows: `{ file, line, name, bytes, portico, node?, 'node-9.3'?, 'strict-host'?, fields?, why? }`. */
 export function readCases() {
   const cases = [];
   for (const file of readdirSync(import.meta.dirname).filter((name) => name.endsWith('.txt')).sort()) {

@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use portico_http::h1::HeadLimits;
+use portico_http::h1::{HeadLimits, InvalidHosts};
 use portico_tls::{Context, ServerNames};
 
 use crate::{ListenerId, ListenerOptions};
@@ -139,16 +139,16 @@ impl Listeners {
         socket
     }
 
-    /// Counts a connection that has gone.
-    pub(crate) fn connection_gone(&mut self, listener: u32) {
+    /// Counts a connection that has gone. Returns whether it was the last of a closed listener.
+    pub(crate) fn connection_gone(&mut self, listener: u32) -> bool {
         if let Some(entry) = self.find_mut(listener) {
             entry.connections = entry.connections.saturating_sub(1);
             entry.total.fetch_sub(1, Ordering::Relaxed);
         }
-        self.forget_if_unused(listener);
+        self.forget_if_unused(listener)
     }
 
-    fn forget_if_unused(&mut self, listener: u32) {
+    fn forget_if_unused(&mut self, listener: u32) -> bool {
         let unused = self
             .find(listener)
             .is_some_and(|entry| entry.closed && entry.connections == 0);
@@ -159,6 +159,7 @@ impl Listeners {
         {
             *entry = None;
         }
+        unused
     }
 }
 
@@ -178,6 +179,11 @@ fn head_limits(options: &ListenerOptions) -> HeadLimits {
     HeadLimits {
         max_header_size,
         max_headers_count,
+        invalid_hosts: if options.strict_host {
+            InvalidHosts::Refuse
+        } else {
+            InvalidHosts::Accept
+        },
         ..default
     }
 }

@@ -28,6 +28,9 @@ pub struct ListenerOptions {
     pub max_headers_count: u32,
     /// Bytes of a head, request line included. 0: 16,384.
     pub max_header_size: usize,
+    /// Refuse a head with more than one `Host`, or one that is none (RFC 9112, section 3.2). Off, such a head is told
+    /// like any other, as in Node: for an application that has the listener to itself.
+    pub strict_host: bool,
     /// Open connections beyond which new ones are dropped; `None`: no limit.
     pub max_connections: Option<u32>,
     /// `TCP_NODELAY`.
@@ -61,6 +64,7 @@ impl Default for ListenerOptions {
             max_requests_per_socket: 0,
             max_headers_count: 1000,
             max_header_size: 16 * 1024,
+            strict_host: true,
             max_connections: None,
             no_delay: true,
             keep_alive: false,

@@ -6,7 +6,8 @@ mod support;
 
 use std::collections::HashSet;
 
-use support::{Case, Outcome, cases, verdict};
+use portico_http::h1::InvalidHosts;
+use support::{Case, Outcome, cases, verdict, verdict_on_host};
 
 /// Longer heads are cut at some places only.
 const MAX_CUT_EVERYWHERE: usize = 150;
@@ -68,6 +69,22 @@ fn every_row_has_its_verdict_when_it_is_cut_in_two_anywhere() {
             );
         }
     }
+}
+
+#[test]
+fn a_listener_that_is_strict_about_hosts_refuses_what_the_row_says_and_nothing_else() {
+    let mut strict = 0;
+    for case in cases() {
+        let expected = case.strict_host.as_ref().unwrap_or(&case.portico);
+        strict += usize::from(case.strict_host.is_some());
+        for cuts in [vec![], (1..case.bytes.len()).collect()] {
+            let outcome = verdict_on_host(&case.bytes, &cuts, InvalidHosts::Refuse);
+            if !expected.starts_with("HPE_HEADER_OVERFLOW") {
+                assert_eq!(&outcome.verdict, expected, "{} {}", case.place, case.name);
+            }
+        }
+    }
+    assert!(strict >= 7, "{strict} rows about strict hosts");
 }
 
 /// Where a head grows too large depends on what was there when it was looked at, as in Node.

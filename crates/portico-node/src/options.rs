@@ -47,6 +47,8 @@ pub struct ListenerOptions {
     pub max_headers_count: f64,
     /// Bytes; 0 = default.
     pub max_header_size: f64,
+    /// Refuse more than one Host, and what is no host.
+    pub strict_host: bool,
     /// -1 = no limit.
     pub max_connections: f64,
     /// TCP_NODELAY.
@@ -156,6 +158,7 @@ impl ListenerOptions {
             max_requests_per_socket: whole(self.max_requests_per_socket),
             max_headers_count: whole(self.max_headers_count),
             max_header_size: bytes(self.max_header_size),
+            strict_host: self.strict_host,
             max_connections: (self.max_connections >= 0.0).then(|| whole(self.max_connections)),
             no_delay: self.no_delay,
             keep_alive: self.keep_alive,

@@ -10,6 +10,8 @@ pub struct HeadLimits {
     pub max_headers_count: u32,
     /// What happens beyond `max_headers_count`.
     pub excess_fields: ExcessFields,
+    /// What happens to a head with a `Host` that is none, or with more than one.
+    pub invalid_hosts: InvalidHosts,
 }
 
 /// What happens to a head with more fields than `max_headers_count`.
@@ -22,12 +24,24 @@ pub enum ExcessFields {
     Drop,
 }
 
+/// What happens to a head whose `Host` breaks RFC 9112, section 3.2: more than one, or one that is no host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum InvalidHosts {
+    /// It is refused, as the RFC demands. The default, and a must for whoever chooses by it who gets the request.
+    #[default]
+    Refuse,
+    /// It is taken as any other field, as in Node, for an application that is alone and reads it itself. It has no part
+    /// in framing.
+    Accept,
+}
+
 impl Default for HeadLimits {
     fn default() -> Self {
         Self {
             max_header_size: 16 * 1024,
             max_headers_count: 1000,
             excess_fields: ExcessFields::Refuse,
+            invalid_hosts: InvalidHosts::Refuse,
         }
     }
 }

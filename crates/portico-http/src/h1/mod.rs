@@ -18,7 +18,7 @@ pub use date::{DateCache, HTTP_DATE_LENGTH};
 pub use error::{ParseError, ParseErrorCode};
 pub use field::{Field, Span};
 pub use head::{Expect, Framing, Head};
-pub use limits::{ExcessFields, HeadLimits, MAX_CHUNK_EXTENSION_BYTES};
+pub use limits::{ExcessFields, HeadLimits, InvalidHosts, MAX_CHUNK_EXTENSION_BYTES};
 pub use parser::{HeadParser, Progress, leading_blank};
 pub use response::{
     BodyFraming, CHUNK_END, ConnectionField, KeepAlive, MAX_ADDED_BYTES, ResponseHead,

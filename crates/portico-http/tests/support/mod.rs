@@ -13,7 +13,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use portico_http::h1::{
-    ChunkEvent, ChunkedDecoder, Expect, Framing, Head, HeadLimits, HeadParser, ParseError, Progress,
+    ChunkEvent, ChunkedDecoder, Expect, Framing, Head, HeadLimits, HeadParser, InvalidHosts,
+    ParseError, Progress,
 };
 
 /// A row.
@@ -23,6 +24,7 @@ pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) bytes: Vec<u8>,
     pub(crate) portico: String,
+    pub(crate) strict_host: Option<String>,
     pub(crate) node: Option<String>,
     pub(crate) fields: Option<String>,
     pub(crate) why: Option<String>,
@@ -71,6 +73,7 @@ fn read_file(file: &PathBuf, cases: &mut Vec<Case>) {
         match key {
             "bytes" => case.bytes = unescape(value),
             "portico" => case.portico = value.to_owned(),
+            "strict-host" => case.strict_host = Some(value.to_owned()),
             "node" => case.node = Some(value.to_owned()),
             "fields" => case.fields = Some(value.to_owned()),
             "why" => case.why = Some(value.to_owned()),
@@ -128,9 +131,21 @@ pub(crate) fn escape(bytes: &[u8]) -> String {
     text
 }
 
-/// What Portico makes of the first request, given in pieces that end at the `cuts`.
+/// What Portico makes of the first request in Node's place, given in pieces that end at the `cuts`.
 pub(crate) fn verdict(bytes: &[u8], cuts: &[usize]) -> Outcome {
-    let limits = HeadLimits::default();
+    verdict_on_host(bytes, cuts, InvalidHosts::Accept)
+}
+
+/// The same, with what is to happen to invalid hosts.
+pub(crate) fn verdict_on_host(
+    bytes: &[u8],
+    cuts: &[usize],
+    invalid_hosts: InvalidHosts,
+) -> Outcome {
+    let limits = HeadLimits {
+        invalid_hosts,
+        ..HeadLimits::default()
+    };
     let mut parser = HeadParser::new();
     let mut progress = Progress::default();
     let mut head = None;

@@ -144,7 +144,9 @@ export class AttachedServer {
 
   closeIdleConnections(): void {
     if (this.lane === undefined) return;
-    this.lane.writer.plain(layout.COMMAND_CLOSE_IDLE, this.listener);
+    // As in Node, a request whose handler still runs has not been read to its end, so its connection is not idle.
+    const flags = this.lane.dispatching ? 0 : layout.CLOSE_UNSENT << 8;
+    this.lane.writer.plain(layout.COMMAND_CLOSE_IDLE | flags, this.listener);
     this.lane.writer.submit();
   }
 
@@ -193,6 +195,8 @@ export class AttachedServer {
       // Older versions of Node cut the list where the limit is and serve the request; so does `maxFields` below.
       maxHeadersCount: refusesManyHeaders && Number.isFinite(this.maxFields) ? this.maxFields : 0,
       maxHeaderSize: server.maxHeaderSize || defaultMaxHeaderSize(),
+      // Who gets the request does not depend on it here: what a Host is worth is the program's business, as in Node.
+      strictHost: false,
       maxConnections: typeof settings.maxConnections === 'number' ? count(settings.maxConnections) : -1,
       noDelay: server.noDelay ?? true,
       keepAlive: server.keepAlive ?? false,

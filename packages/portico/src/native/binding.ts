@@ -20,6 +20,8 @@ export interface ListenerOptions {
   maxHeadersCount: number;
   /** Bytes of a request head, request line included. 0 is the default of Node, 16384 (`--max-http-header-size`). */
   maxHeaderSize: number;
+  /** Refuse a request with more than one Host, or one that is none; Node accepts them. */
+  strictHost: boolean;
   /** -1: no limit. */
   maxConnections: number;
   noDelay: boolean;
@@ -112,6 +114,8 @@ export interface Engine {
   setSlab(slab: Uint8Array): void;
   /** Applies `commands[0..length]` and sends. `external` is the body of the last record (flag `EXTERNAL`). */
   submit(length: number, external?: Uint8Array): void;
+  /** The same for a record that the command buffer has no room for; `commands` is read before this returns. */
+  submitFrom(commands: Uint8Array, external?: Uint8Array): void;
   /**
    * Takes a copy of a bound socket, listens on it and accepts. Returns the listener's number.
    * Throws an Error with `code`, `errno` and `syscall` when listen(2) fails.

@@ -119,7 +119,8 @@ impl Facts {
     fn learn_value(&mut self, number: u16, value: &[u8], raw: &[u8]) -> Result<(), ValueError> {
         match number {
             name::HOST if !self.has(TRAILERS) => {
-                // RFC 9112, section 3.2: more than one, or an invalid one, must be answered with 400.
+                // RFC 9112, section 3.2: more than one, or an invalid one, must be answered with 400. Who may accept
+                // it all the same is up to the caller; all that is to be learnt from it is learnt before.
                 if self.has(HOST) {
                     return Err((Code::DuplicateHost, 0));
                 }

@@ -4,7 +4,7 @@ use super::facts::{self, Place};
 use super::progress::Progress;
 use crate::h1::error::{ParseError, ParseErrorCode as Code};
 use crate::h1::field::{Field, FieldList};
-use crate::h1::limits::{ExcessFields, HeadLimits};
+use crate::h1::limits::{ExcessFields, HeadLimits, InvalidHosts};
 use crate::h1::scan;
 use crate::semantics::field_name::{self, CONTENT_LENGTH, PROXY_CONNECTION};
 
@@ -75,13 +75,13 @@ pub(super) fn parse(
         let raw = bytes.get(value..end).unwrap_or_default();
         let trimmed = facts::trim_end(raw);
         if number.wrapping_sub(1) < PROXY_CONNECTION {
-            state
-                .facts
-                .learn(number, trimmed, raw)
-                .map_err(|(code, at)| match at {
-                    Place::Name => ParseError::at(code, colon),
-                    Place::Value(at) => ParseError::at(code, value + at),
-                })?;
+            match state.facts.learn(number, trimmed, raw) {
+                Err((code, _))
+                    if limits.invalid_hosts == InvalidHosts::Accept && is_about_host(code) => {}
+                Err((code, Place::Name)) => return Err(ParseError::at(code, colon)),
+                Err((code, Place::Value(at))) => return Err(ParseError::at(code, value + at)),
+                Ok(()) => {}
+            }
         }
         fields.push(Field {
             name_number: number,
@@ -96,6 +96,10 @@ pub(super) fn parse(
     }
     save(state, line, counted, count);
     without_name(bytes, state, limits)
+}
+
+fn is_about_host(code: Code) -> bool {
+    matches!(code, Code::DuplicateHost | Code::InvalidHost)
 }
 
 /// Whether there is a line end, and a byte after it that doesn't fold the line.
