@@ -75,7 +75,8 @@ pub mod event {
     /// `2` token, `3` number of acknowledged records since the last `FLUSHED`, `4` bytes still queued.
     pub const FLUSHED: u32 = 7;
     /// The peer broke the protocol. Parsing has stopped; the connection stays open for the application's answer
-    /// (`RAW`, then `SHUTDOWN` or `DESTROY`). What the peer still sends is dropped; its end is told (`PEER_END`).
+    /// (`RAW`, then `SHUTDOWN` or `DESTROY`). What the peer still sends is not parsed: until the application has said what
+    /// becomes of the connection, each packet is told with the same error, 0 bytes parsed. Its end is told (`PEER_END`).
     ///
     /// `2` token, `3` error number (`portico_http::ParseErrorCode`), `4` bytes of the packet parsed before the error,
     /// `5`/`6` offset and length of the packet.
@@ -102,6 +103,9 @@ pub mod event {
     pub const DROPPED: u32 = 16;
     /// Accepting failed: `2` 0, `3` listener, `4` errno. Accepting goes on after a pause.
     pub const ACCEPT_ERROR: u32 = 17;
+    /// The last connection of a closed listener (on this thread) has gone without a `CLOSED`, since it was never
+    /// opened: `2` 0, `3` listener.
+    pub const DRAINED: u32 = 18;
 }
 
 /// Flags of [`event::OPEN`].
@@ -204,16 +208,21 @@ pub mod command {
     /// Answer to the event `ALPN`: `4` length, payload: the protocol; length 0: refuse (no_application_protocol);
     /// length -1: go on without ALPN.
     pub const ALPN: u32 = 16;
-    /// Close the idle connections of a listener: `2` listener.
+    /// Close the idle connections of a listener: `2` listener. With flag 1 (`CLOSE_UNSENT`) also those whose last
+    /// answer is still to be sent, after that.
     pub const CLOSE_IDLE: u32 = 17;
     /// Close all connections of a listener: `2` listener.
     pub const CLOSE_ALL: u32 = 18;
     /// Keep a head for later `RESPOND`s: `2` template number (1 to 255), `3` length of the reason, `4` length of the
     /// field lines; payload: both.
     pub const TEMPLATE: u32 = 19;
+    /// Bytes that are to be parsed as if the peer had sent them, behind what has been received: `4` length, payload.
+    /// Flag `EXTERNAL`.
+    pub const FEED: u32 = 20;
 }
 
-/// Flags of [`command::RESPOND`], [`command::DATA`], [`command::END`], [`command::INFORM`] and [`command::RAW`].
+/// Flags of [`command::RESPOND`], [`command::DATA`], [`command::END`], [`command::INFORM`], [`command::RAW`] and
+/// [`command::FEED`].
 pub mod response_flag {
     /// The response is complete with this record.
     pub const END: u32 = 1;
@@ -240,6 +249,8 @@ pub mod response_flag {
     pub const EXTERNAL: u32 = 1024;
 }
 
+/// Flag of [`command::CLOSE_IDLE`].
+pub const CLOSE_UNSENT: u32 = 1;
 /// Flag of [`command::SHUTDOWN`].
 pub const SHUTDOWN_CLOSE: u32 = 1;
 /// Flag of [`command::DESTROY`].

@@ -70,6 +70,9 @@ pub(crate) enum PendingEvent {
         listener: u32,
         errno: i32,
     },
+    Drained {
+        listener: u32,
+    },
 }
 
 impl Core {

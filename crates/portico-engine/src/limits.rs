@@ -18,8 +18,9 @@ pub(crate) const ACCEPTS_PER_TURN: u32 = 64;
 /// Pause after accepting failed for want of descriptors or memory, milliseconds.
 pub(crate) const ACCEPT_PAUSE_MS: u64 = 100;
 
-/// Requests of one connection that may wait for their answers. Parsing stops beyond; the peer feels it by TCP.
-pub(crate) const PIPELINED_REQUESTS: usize = 64;
+/// Requests of one connection that may wait for their answers. Parsing stops beyond; the peer feels it by TCP. Node has
+/// no such limit (only one on bytes of answers that wait, as we do); no client is known to come near this one.
+pub(crate) const PIPELINED_REQUESTS: usize = 1024;
 
 /// Smallest piece of a body that is handed over when the event memory is nearly full; less than that asks for more
 /// memory instead.

@@ -115,21 +115,21 @@ fn answers_in_pieces_keep_their_order() {
 fn only_so_many_requests_are_in_flight() {
     let mut server = Server::new();
     let mut client = server.connect();
-    send(&mut client, GET.repeat(100));
+    send(&mut client, GET.repeat(1100));
     let events = server.settle();
     let requests: Vec<_> = events
         .into_iter()
         .filter(|event| event.kind == event::REQUEST)
         .collect();
-    assert_eq!(requests.len(), 64);
+    assert_eq!(requests.len(), 1024);
     for request in &requests {
         server.answer(request, b"x");
     }
-    let rest = server.collect(event::REQUEST, 36);
+    let rest = server.collect(event::REQUEST, 76);
     for request in &rest {
         server.answer(request, b"x");
     }
-    for _ in 0..100 {
+    for _ in 0..1100 {
         assert_eq!(read_answer(&mut client).1, b"x");
     }
 }

@@ -23,7 +23,7 @@ impl Random {
 
 #[test]
 fn events_make_sense_whatever_is_done() {
-    let mut counts = [0; 18];
+    let mut counts = [0; 19];
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     for length in 0..3_000usize {
         let operations: Vec<u8> = (0..length % 300).map(|_| random.next()).collect();

@@ -65,6 +65,16 @@ impl Engine {
         self.instance.submit(length, external.as_deref())
     }
 
+    /// Applies commands that lie elsewhere than in the command buffer, and sends.
+    #[napi]
+    pub fn submit_from(
+        &self,
+        commands: Uint8ArraySlice<'_>,
+        external: Option<Uint8ArraySlice<'_>>,
+    ) -> Result<()> {
+        self.instance.submit_from(&commands, external.as_deref())
+    }
+
     /// Listens on a copy of a bound socket.
     #[napi]
     pub fn listen(&self, env: Env, fd: i32, backlog: i32, options: ListenerOptions) -> Result<u32> {

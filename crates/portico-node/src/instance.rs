@@ -111,6 +111,16 @@ impl Instance {
         result
     }
 
+    /// Applies commands from outside the command buffer.
+    pub(crate) fn submit_from(&self, commands: &[u8], external: Option<&[u8]>) -> Result<()> {
+        let result = match self.drive.borrow_mut().as_mut() {
+            Some(drive) => drive.apply(commands, external).map_err(failure),
+            None => Ok(()),
+        };
+        self.settle();
+        result
+    }
+
     pub(crate) fn set_listener_reference(&self, listener: u32, referenced: bool) {
         {
             let mut listeners = self.referenced_listeners.borrow_mut();

@@ -39,6 +39,12 @@ const CASES = {
   chunk_size_overflow: 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n',
   head_too_large: get('/', `X-A: ${'a'.repeat(20_000)}`),
   target_too_large: get(`/${'a'.repeat(20_000)}`),
+  empty_host: 'GET / HTTP/1.1\r\nHost:\r\n\r\n',
+  blank_host: 'GET / HTTP/1.1\r\nHost: \t \r\n\r\n',
+  host_with_spaces: 'GET / HTTP/1.1\r\nHost: a b\tc\r\n\r\n',
+  host_with_two_ports: 'GET / HTTP/1.1\r\nHost: a:1:80\r\n\r\n',
+  host_with_a_path: 'GET / HTTP/1.1\r\nHost: a/b\r\n\r\n',
+  host_above_ascii: 'GET / HTTP/1.1\r\nHost: \xe4\r\n\r\n',
   two_hosts: 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n',
   upgrade_nonsense: get('/', 'Upgrade: '),
 };
@@ -46,7 +52,7 @@ const CASES = {
 // The answer to the client is Node's default for the error.
 const answered = (request) => async (log) => {
   const server = http.createServer((req, res) => {
-    log('server', req.method, req.url);
+    log('server', req.method, req.url, req.headers.host, req.rawHeaders.join('|'));
     req.on('error', (error) => log('server', 'req error', error));
     req.resume();
     req.on('end', () => {

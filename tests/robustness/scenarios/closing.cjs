@@ -239,4 +239,34 @@ module.exports = {
     client.write(KEEP);
     log('wire', await client.all());
   },
+  close_waits_for_a_connection_that_says_nothing: async (log) => {
+    const server = http.createServer();
+    const client = new RawClient(await listen(server));
+    await once(client.socket, 'connect');
+    await waitFor(() => server._connections === 1);
+    const closed = new Promise((resolve) => server.close(resolve));
+    log('server', await Promise.race([closed.then(() => 'closed'), new Promise((resolve) => setTimeout(resolve, 30, 'waits'))]));
+    client.destroy();
+    await closed;
+    log('server', 'closed');
+  },
+  close_after_an_answer_ends_the_connection: async (log) => {
+    const server = http.createServer({ keepAliveTimeout: 60_000 }, (req, res) => {
+      setImmediate(() => {
+        res.end('x');
+        server.close();
+      });
+    });
+    const client = new RawClient(await listen(server));
+    client.write(KEEP);
+    log('wire', await client.all());
+  },
+  close_right_after_a_large_answer_that_is_read_slowly: async (log) => {
+    const server = http.createServer({ keepAliveTimeout: 60_000 }, (req, res) => {
+      res.end(Buffer.alloc(4 * 1024 * 1024), () => server.close());
+    });
+    const client = new RawClient(await listen(server));
+    client.write(KEEP);
+    log('wire', (await client.all()).length);
+  },
 };

@@ -264,4 +264,16 @@ module.exports = {
     log('wire', await client.all());
     await close(server);
   },
+  hundreds_of_requests_wait_for_their_answers: async (log) => {
+    const answers = [];
+    const server = http.createServer((req, res) => answers.push([req.url, res]));
+    const client = new RawClient(await listen(server));
+    for (let number = 1; number < 300; number++) client.write(`GET /${number} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    client.write(get('/300'));
+    await waitFor(() => answers.length === 300);
+    log('server', answers.length);
+    for (const [url, res] of answers.reverse()) res.end(`answer to ${url}`);
+    log('wire', (await client.all()).match(/answer to \S+?(?=HTTP|$)/g).join(' '));
+    await close(server);
+  },
 };

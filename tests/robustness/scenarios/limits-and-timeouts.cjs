@@ -2,6 +2,7 @@
 // Slow clients, silent handlers and every limit, with short values.
 
 const http = require('node:http');
+const { once } = require('node:events');
 const { exchange, get, post, listen, close, RawClient } = require('../lib/scenario-tools.cjs');
 
 const QUICK = { connectionsCheckingInterval: 20 };
@@ -143,6 +144,7 @@ module.exports = {
   maxConnections_drops: async (log) => {
     const server = http.createServer((req, res) => res.end('x'));
     server.maxConnections = 1;
+    const told = once(server, 'drop');
     server.on('drop', (data) => log('server', 'drop', data?.localAddress, data?.remoteFamily, typeof data?.remotePort));
     const port = await listen(server);
     const first = new RawClient(port);
@@ -151,6 +153,7 @@ module.exports = {
     const second = new RawClient(port);
     second.write(get());
     log('wire', await second.all());
+    await told;
     first.destroy();
     await close(server);
   },

@@ -293,4 +293,30 @@ module.exports = {
     res.on('finish', () => log('server', 'finish', view()));
     res.on('close', () => log('server', 'close', view(), res.socket === null));
   }),
+  a_head_of_three_hundred_kilobytes: async (log) => {
+    const text = await serveOnce(http, (req, res) => res.setHeader('X-Big', 'a'.repeat(300 * 1024)).end('body'));
+    log('wire', text.replace(/a{1000,}/, (big) => `(${big.length} times a)`));
+  },
+  a_large_head_with_a_large_body: async (log) => {
+    const text = await serveOnce(http, (req, res) => {
+      res.writeHead(200, ['X-Big', 'a'.repeat(300 * 1024), 'Content-Length', '100000']);
+      res.end('b'.repeat(100_000));
+    });
+    log('wire', text.replace(/a{1000,}|b{1000,}/g, (big) => `(${big.length} times ${big[0]})`));
+  },
+  large_heads_one_after_the_other: async (log) => {
+    const server = http.createServer((req, res) => res.setHeader('X-Big', 'a'.repeat(200 * 1024)).end(req.url));
+    const client = new RawClient(await listen(server));
+    client.write(`GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n${get('/3')}`);
+    log('wire', (await client.all()).replace(/a{1000,}/g, (big) => `(${big.length} times a)`));
+    await close(server);
+  },
+  what_is_written_in_the_tick_of_destroy_is_lost: wire((res) => {
+    res.write('hello');
+    res.destroy();
+  }),
+  what_was_written_a_tick_before_destroy_is_sent: wire((res) => {
+    res.write('hello');
+    setImmediate(() => res.destroy());
+  }),
 };

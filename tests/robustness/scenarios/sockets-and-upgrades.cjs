@@ -255,4 +255,115 @@ module.exports = {
     await new Promise((resolve) => setTimeout(resolve, 20));
     await close(server);
   },
+  a_small_write_leaves_nothing_queued: async (log) => {
+    const server = http.createServer();
+    server.on('upgrade', (req, socket) => {
+      log('server', socket.write(ACCEPT), socket.writableLength);
+      socket.cork();
+      socket.write('one');
+      socket.write('');
+      socket.uncork();
+      log('server', socket.writableLength, socket.bufferSize);
+      socket.end();
+    });
+    log('wire', await exchange(await listen(server), UPGRADE));
+    await close(server);
+  },
+  a_large_write_is_queued_until_it_is_read: async (log) => {
+    const server = http.createServer();
+    server.on('upgrade', (req, socket) => {
+      socket.write(ACCEPT);
+      const written = socket.write(Buffer.alloc(32 * 1024 * 1024), () => socket.end());
+      log('server', written, socket.writableLength > 0, socket.writableNeedDrain);
+      socket.on('drain', () => log('server', 'drain', socket.writableLength));
+    });
+    log('wire', (await exchange(await listen(server), UPGRADE)).length);
+    await close(server);
+  },
+  an_upgrade_behind_a_request_without_an_answer: async (log) => {
+    const answers = [];
+    const server = http.createServer((req, res) => answers.push(res));
+    server.on('upgrade', (req, socket) => {
+      log('server', answers.length, req.url);
+      answers[0].end('first', () => {
+        log('server', 'answered');
+        socket.end('raw');
+      });
+    });
+    log('wire', await exchange(await listen(server), `GET /first HTTP/1.1\r\nHost: a\r\n\r\n${UPGRADE}`));
+    await close(server);
+  },
+  an_upgrade_behind_a_request_that_is_never_answered: async (log) => {
+    const server = http.createServer(() => log('server', 'request'));
+    server.on('upgrade', (req, socket) => {
+      socket.write(ACCEPT);
+      socket.on('data', (chunk) => socket.write(chunk));
+      socket.on('end', () => socket.end());
+      socket.on('close', () => log('server', 'close'));
+    });
+    const client = new RawClient(await listen(server));
+    client.write(`GET /first HTTP/1.1\r\nHost: a\r\n\r\n${UPGRADE}`);
+    await client.until('Upgrade\r\n\r\n');
+    client.write('ping');
+    await client.until('ping');
+    client.socket.end();
+    log('wire', await client.all());
+    await close(server);
+  },
+  a_tunnel_that_falls_silent_times_out: async (log) => {
+    const server = http.createServer({ keepAliveTimeout: 10 });
+    server.on('upgrade', (req, socket) => {
+      socket.write(ACCEPT);
+      socket.setTimeout(300, () => {
+        log('server', 'timeout');
+        socket.end('late');
+      });
+      socket.on('data', (chunk) => log('server', chunk.toString()));
+    });
+    const client = new RawClient(await listen(server));
+    client.write(UPGRADE);
+    await client.until('Upgrade\r\n\r\n');
+    client.write('ping');
+    log('wire', await client.all());
+    await close(server);
+  },
+  bytes_pushed_into_the_socket_are_parsed: async (log) => {
+    const server = http.createServer((req, res) => {
+      req.on('data', (chunk) => log('server', 'body', chunk.toString()));
+      req.on('end', () => res.end(req.url));
+    });
+    server.on('connection', (socket) => {
+      log('server', socket.listenerCount('data'));
+      socket.push('POST /pushed HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello');
+    });
+    const client = new RawClient(await listen(server));
+    log('wire', await client.all());
+    await close(server);
+  },
+  bytes_pushed_into_the_socket_may_be_wrong: async (log) => {
+    const server = http.createServer();
+    server.on('connection', (socket) => {
+      socket.on('error', (error) => log('server', error.code, error.rawPacket.toString()));
+      socket.push('nonsense\r\n\r\n');
+    });
+    log('wire', await new RawClient(await listen(server)).all());
+    await close(server);
+  },
+  a_data_listener_sees_a_body: async (log) => {
+    const server = http.createServer((req, res) => {
+      log('server', req.socket.listenerCount('data'));
+      req.socket.once('data', (chunk) => {
+        log('server', chunk.toString());
+        res.end('x');
+      });
+      req.resume();
+      res.flushHeaders();
+    });
+    const client = new RawClient(await listen(server));
+    client.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nConnection: close\r\n\r\n');
+    await client.until('\r\n\r\n');
+    client.write('abc');
+    log('wire', await client.all());
+    await close(server);
+  },
 };

@@ -117,11 +117,22 @@ impl Connection {
         self.mark_dirty(core);
     }
 
-    /// `TAKE_OVER`: the connection is a byte stream from now on.
+    /// `FEED`: bytes to parse from somewhere else than the socket.
+    pub(crate) fn feed(&mut self, core: &mut Core, bytes: &[u8]) {
+        if matches!(self.input.phase, Phase::Stopped) || bytes.is_empty() {
+            return;
+        }
+        self.input.rest.extend_from_slice(bytes);
+        self.input.held = true;
+        self.schedule(core);
+    }
+
+    /// `TAKE_OVER`: the connection is a byte stream from now on. Answers to earlier requests may still be given; they
+    /// mix with the stream as the application writes both, as in Node.
     pub(crate) fn take_over(&mut self, core: &mut Core) {
         if let Phase::Upgrade { attached, .. } = self.input.phase {
             self.input.phase = Phase::Raw;
-            self.exchanges.clear();
+            self.exchanges.pop_newest();
             self.become_busy();
             self.input.drop_used(attached);
             self.look_again(core);
@@ -232,6 +243,8 @@ impl Connection {
         }
         if first {
             self.mark_dirty(core);
+        } else {
+            self.exchanges.note_held(sequence);
         }
     }
 
@@ -245,7 +258,7 @@ impl Connection {
                 self.close_input();
                 return;
             }
-            if let Some(next) = self.exchanges.front_mut() {
+            if let Some(next) = self.exchanges.take_turn() {
                 let start = self.output.position();
                 release_held(next, self.output.buffer(&mut core.buffers));
                 for length in std::mem::take(&mut next.held_acks) {

@@ -18,6 +18,8 @@ pub(crate) struct Exchange {
     pub(super) close: bool,
     /// Output that waits for its turn.
     pub(super) held: Vec<u8>,
+    /// How much of `held` is in the total of its connection.
+    counted_bytes: usize,
     /// Lengths of `held` at which an acknowledgement was asked for.
     pub(super) held_acks: Vec<usize>,
 }
@@ -28,6 +30,8 @@ pub(crate) struct Exchanges {
     queue: VecDeque<Exchange>,
     /// Sequence number of the oldest.
     first: u32,
+    /// Bytes held back, of all together.
+    held_bytes: usize,
 }
 
 impl Exchanges {
@@ -64,18 +68,38 @@ impl Exchanges {
         self.queue.pop_front()
     }
 
-    /// The exchange whose turn it is.
-    pub(super) fn front_mut(&mut self) -> Option<&mut Exchange> {
-        self.queue.front_mut()
+    /// The exchange whose turn it is now; nothing of it is held back any longer.
+    pub(super) fn take_turn(&mut self) -> Option<&mut Exchange> {
+        let exchange = self.queue.front_mut()?;
+        self.held_bytes -= std::mem::take(&mut exchange.counted_bytes);
+        Some(exchange)
+    }
+
+    /// The last request turned out to be none.
+    pub(super) fn pop_newest(&mut self) {
+        if let Some(exchange) = self.queue.pop_back() {
+            self.held_bytes -= exchange.counted_bytes;
+        }
+    }
+
+    /// Something was added to what is held back of an exchange.
+    pub(super) fn note_held(&mut self, sequence: u32) {
+        let Some((exchange, _)) = self.find(sequence) else {
+            return;
+        };
+        let length = exchange.held.len();
+        let before = std::mem::replace(&mut exchange.counted_bytes, length);
+        self.held_bytes = self.held_bytes + length - before;
     }
 
     /// Forgets all.
     pub(super) fn clear(&mut self) {
         self.queue.clear();
+        self.held_bytes = 0;
     }
 
     /// Bytes held back.
     pub(super) fn held_bytes(&self) -> usize {
-        self.queue.iter().map(|exchange| exchange.held.len()).sum()
+        self.held_bytes
     }
 }

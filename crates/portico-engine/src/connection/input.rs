@@ -8,6 +8,7 @@
 //!    └ error ─▶ Stopped
 //! ```
 
+use portico_http::ParseErrorCode;
 use portico_http::h1::{ChunkedDecoder, Framing, Progress};
 
 use crate::limits::LINGER_BYTES;
@@ -62,8 +63,8 @@ pub(crate) struct Input {
     pub(super) end_handled: bool,
     /// `PAUSE`.
     pub(super) paused: bool,
-    /// The peer broke the protocol; the application decides what becomes of the connection.
-    pub(super) refused: bool,
+    /// How the peer broke the protocol; the application decides what becomes of the connection.
+    pub(super) refused: Option<ParseErrorCode>,
     /// `DISCARD` for the body in work.
     pub(super) discard: bool,
     /// Whether the request in work may be followed by another.
@@ -88,7 +89,7 @@ impl Input {
             ended: false,
             end_handled: false,
             paused: false,
-            refused: false,
+            refused: None,
             discard: false,
             keep_alive: true,
             sequence: 0,

@@ -82,7 +82,10 @@ impl Connection {
                     Err(error) => return self.refuse(core, events, bytes, *used, error),
                 },
                 Phase::Raw => Step::Used(self.write_piece(events, event::RAW, 0, input, 0)?),
-                Phase::Ignored { left } => Step::Used(self.ignore(input, left)),
+                Phase::Ignored { left } => {
+                    self.tell_client_error_again(events, input)?;
+                    Step::Used(self.ignore(input, left))
+                }
                 Phase::Upgrade { .. } | Phase::Stopped => return Ok(Pause::Blocked),
             };
             match step {

@@ -148,7 +148,7 @@ impl Connection {
     }
 
     fn wants_rest(&self) -> bool {
-        !matches!(self.input.phase, Phase::Stopped) && !self.input.refused
+        !matches!(self.input.phase, Phase::Stopped) && self.input.refused.is_none()
     }
 
     fn note_pause(&mut self, result: Result<Pause, Stop>) -> Result<(), Stop> {
@@ -162,7 +162,7 @@ impl Connection {
             return Ok(());
         }
         match self.input.phase {
-            _ if self.input.refused => self.tell_peer_end(core, events)?,
+            _ if self.input.refused.is_some() => self.tell_peer_end(core, events)?,
             Phase::Head if !self.input.rest.is_empty() => self.refuse_end(core, events)?,
             Phase::Sized { .. } | Phase::Chunked(_) => self.refuse_end(core, events)?,
             Phase::Upgrade { .. } | Phase::Raw => self.tell_peer_end(core, events)?,
@@ -176,14 +176,16 @@ impl Connection {
 
     /// Closes when both sides have said all: the peer has ended, no answer is outstanding and all is sent.
     pub(super) fn close_if_done(&mut self) -> Result<(), Stop> {
-        if !self.input.end_handled || !self.exchanges.is_empty() || self.queued() > 0 {
+        // In a byte stream nobody waits for answers that were never given.
+        let is_answered = self.exchanges.is_empty() || matches!(self.input.phase, Phase::Raw);
+        if !self.input.end_handled || !is_answered || self.queued() > 0 {
             return Ok(());
         }
         let undecided = matches!(
             self.input.phase,
             Phase::Raw | Phase::Stopped | Phase::Upgrade { .. }
         );
-        if (undecided || self.input.refused) && !self.output.ended {
+        if (undecided || self.input.refused.is_some()) && !self.output.ended {
             return Ok(());
         }
         Err(Stop::Close(0))

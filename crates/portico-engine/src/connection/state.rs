@@ -106,13 +106,17 @@ impl Connection {
         self.in_work = false;
     }
 
-    /// Whether it waits for a request: none is in flight or has begun.
+    /// Whether it waits for a request: none is in flight or has begun. The last answer may still be on its way.
     pub(crate) fn is_idle(&self) -> bool {
         matches!(self.input.phase, Phase::Head)
             && !self.is_handshaking()
             && self.input.message_started_ms == 0
             && self.exchanges.is_empty()
-            && self.queued() == 0
+    }
+
+    /// Whether bytes wait for the kernel.
+    pub(crate) fn has_output(&self) -> bool {
+        self.queued() > 0
     }
 
     /// Whether it has not been taken over as a byte stream.

@@ -6,7 +6,7 @@ use portico_http::ParseErrorCode;
 use portico_http::h1::{Expect, Field, Framing, Head};
 
 use super::parsing::to_usize;
-use super::{Connection, Stop};
+use super::{AfterFlush, Connection, Stop};
 use crate::core::Core;
 use crate::limits::CLIENT_ERROR_MS;
 
@@ -122,6 +122,40 @@ impl Connection {
         packet: &[u8],
     ) -> Result<(), Stop> {
         self.tell_open(core, events)?;
+        self.write_client_error(events, code, parsed, packet)?;
+        // Read on, within bounds: the peer's end must be heard of, and unread bytes would make a reset of the close.
+        self.input.ignore_the_rest();
+        self.input.refused = Some(code);
+        self.input.rest = Vec::new();
+        self.input.held = false;
+        self.guard(core, CLIENT_ERROR_MS);
+        Ok(())
+    }
+}
+
+impl Connection {
+    /// Tells of bytes that come after an error, as Node does as long as the application has not said what becomes of
+    /// the connection.
+    pub(super) fn tell_client_error_again(
+        &self,
+        events: &mut EventWriter<'_>,
+        packet: &[u8],
+    ) -> Result<(), Stop> {
+        match self.input.refused {
+            Some(code) if !self.output.ended && self.output.after == AfterFlush::Continue => {
+                self.write_client_error(events, code, 0, packet)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn write_client_error(
+        &self,
+        events: &mut EventWriter<'_>,
+        code: ParseErrorCode,
+        parsed: usize,
+        packet: &[u8],
+    ) -> Result<(), Stop> {
         let mut record = events.record(event::CLIENT_ERROR, 0, self.token, 7, packet.len())?;
         let offset = record.payload_offset;
         record.set(3, u32::from(code.number()));
@@ -129,12 +163,6 @@ impl Connection {
         record.set(5, offset);
         record.set(6, u32::try_from(packet.len()).unwrap_or(0));
         record.put(0, packet);
-        // Read on, within bounds: the peer's end must be heard of, and unread bytes would make a reset of the close.
-        self.input.ignore_the_rest();
-        self.input.refused = true;
-        self.input.rest = Vec::new();
-        self.input.held = false;
-        self.guard(core, CLIENT_ERROR_MS);
         Ok(())
     }
 }

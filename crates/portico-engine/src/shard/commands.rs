@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use portico_channel::layout::{DESTROY_RESET, SHUTDOWN_CLOSE, command, response_flag};
+use portico_channel::layout::{
+    CLOSE_UNSENT, DESTROY_RESET, SHUTDOWN_CLOSE, command, response_flag,
+};
 use portico_channel::{RecordView, Records};
 use portico_sys::socket;
 
@@ -41,8 +43,10 @@ impl Shard {
         let record = command.record;
         let token = record.word(2);
         match record.kind() {
-            command::CLOSE_IDLE => self.close_connections(token, true),
-            command::CLOSE_ALL => self.close_connections(token, false),
+            command::CLOSE_IDLE => {
+                self.close_idle_connections(token, record.flags() & CLOSE_UNSENT != 0)
+            }
+            command::CLOSE_ALL => self.close_all_connections(token),
             command::TEMPLATE => return self.keep_template(command),
             command::DESTROY => self.destroy(token, record.flags() & DESTROY_RESET != 0),
             command::SERVER_NAME => {
@@ -51,7 +55,9 @@ impl Shard {
                 }
             }
             command::ALPN => return self.choose_protocol(command),
-            kind if (command::RESPOND..=command::PROCEED).contains(&kind) => {
+            kind if (command::RESPOND..=command::PROCEED).contains(&kind)
+                || kind == command::FEED =>
+            {
                 // A connection that is gone: the command crossed with its end. It is still checked.
                 let connection = self.connections.find(token);
                 return apply_to_connection(connection, &mut self.core, command);
@@ -190,6 +196,12 @@ fn apply_to_connection(
             let body = command.payload(SIZED_BYTES, record.word(4))?;
             if let Some(connection) = connection {
                 connection.raw(core, flags, body);
+            }
+        }
+        command::FEED => {
+            let body = command.payload(SIZED_BYTES, record.word(4))?;
+            if let Some(connection) = connection {
+                connection.feed(core, body.bytes);
             }
         }
         _ => {

@@ -21,7 +21,7 @@ impl Shard {
             Stop::Close(errno) => errno,
             Stop::Linger | Stop::NeedSpace(_) => 0,
         };
-        self.core.listeners.connection_gone(connection.listener);
+        let is_last = self.core.listeners.connection_gone(connection.listener);
         if !connection.referenced {
             self.core.unreferenced -= 1;
         }
@@ -41,6 +41,12 @@ impl Shard {
             });
         } else {
             self.connections.release(token);
+            if is_last {
+                let listener = connection.listener;
+                self.core
+                    .pending
+                    .push_back(PendingEvent::Drained { listener });
+            }
         }
         if stop == Stop::Linger {
             self.linger(*connection);
@@ -82,23 +88,37 @@ impl Shard {
         self.end_connection(token, Stop::Close(0));
     }
 
-    /// `CLOSE_IDLE` and `CLOSE_ALL`.
-    pub(super) fn close_connections(&mut self, listener: u32, only_idle: bool) {
-        let tokens: Vec<u32> = self
-            .connections
-            .iter_mut()
-            .filter(|connection| connection.listener == listener)
-            .filter(|connection| {
-                if only_idle {
-                    connection.is_idle()
-                } else {
-                    connection.is_http()
-                }
-            })
-            .map(|connection| connection.token)
-            .collect();
-        for token in tokens {
+    /// `CLOSE_ALL`.
+    pub(super) fn close_all_connections(&mut self, listener: u32) {
+        for token in self.tokens(listener, Connection::is_http) {
             self.destroy(token, false);
         }
+    }
+
+    /// `CLOSE_IDLE`. An answer that waits for the end of the turn, or for a peer that reads slowly, is still sent.
+    pub(super) fn close_idle_connections(&mut self, listener: u32, unsent_too: bool) {
+        let is_wanted = |connection: &Connection| {
+            connection.is_idle() && (unsent_too || !connection.has_output())
+        };
+        for token in self.tokens(listener, is_wanted) {
+            let Some(connection) = self.connections.find(token) else {
+                continue;
+            };
+            let _ = connection.flush(&mut self.core);
+            if connection.has_output() {
+                connection.shutdown(&mut self.core, true);
+            } else {
+                self.end_connection(token, Stop::Close(0));
+            }
+        }
+    }
+
+    /// The connections of a listener that meet a condition.
+    fn tokens(&mut self, listener: u32, is_wanted: impl Fn(&Connection) -> bool) -> Vec<u32> {
+        self.connections
+            .iter_mut()
+            .filter(|connection| connection.listener == listener && is_wanted(connection))
+            .map(|connection| connection.token)
+            .collect()
     }
 }

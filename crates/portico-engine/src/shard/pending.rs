@@ -67,6 +67,9 @@ impl Shard {
                 record.set(3, listener);
                 record.set(4, errno.unsigned_abs());
             }
+            PendingEvent::Drained { listener } => {
+                events.record(event::DRAINED, 0, 0, 4, 0)?.set(3, listener);
+            }
         }
         Ok(())
     }

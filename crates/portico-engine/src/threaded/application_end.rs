@@ -220,14 +220,10 @@ impl ThreadedEngine {
     /// As [`Shard::connection_count`], of all threads.
     #[must_use]
     pub fn connection_count(&self, listener: ListenerId) -> usize {
-        // Any thread knows: the count is shared.
-        self.lanes
-            .first()
-            .and_then(|lane| {
-                lane.ask(move |shard| shard.connection_count(listener))
-                    .recv()
-                    .ok()
-            })
+        // The count is shared, but a thread without connections has forgotten a listener that was closed.
+        self.ask_all(|_| move |shard: &mut Shard| shard.connection_count(listener))
+            .into_iter()
+            .max()
             .unwrap_or(0)
     }
 

@@ -109,7 +109,7 @@ impl Lane {
     pub(super) fn queue(&mut self, record: RecordView<'_>, bytes: &[u8], external: Option<&[u8]>) {
         let uses_external = matches!(
             record.kind(),
-            command::RESPOND | command::DATA | command::RAW
+            command::RESPOND | command::DATA | command::RAW | command::FEED
         ) && record.flags() & response_flag::EXTERNAL != 0;
         let external = external.filter(|_| uses_external);
         if external.is_none() && bytes.len() <= BESIDE_BYTES {

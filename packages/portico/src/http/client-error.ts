@@ -16,6 +16,7 @@ interface ParseError extends Error {
 
 /** Event `CLIENT_ERROR`. */
 export function clientError(connection: Connection, at: number): void {
+  if (connection.destroying) return;
   const { words, bytes } = connection.lane.slab;
   const number = words[at + 3];
   const reason = PARSE_ERROR_REASONS[number];

@@ -24,7 +24,7 @@ export function flushed(connection: Connection, count: number, queuedBytes: numb
     }
     const exchange = nextAwaiting(connection);
     if (exchange === null) {
-      connection.rawAcks?.shift()?.(null);
+      connection.written();
       continue;
     }
     const ack = (exchange.acks as Acknowledgement[]).shift() as Acknowledgement;
@@ -198,11 +198,11 @@ function systemError(errno: number): Error {
 
 /** Writes whose bytes were lost with the connection. */
 function failAcks(connection: Connection): void {
-  const waiting = connection.rawAcks;
-  connection.rawAcks = null;
+  const waiting = connection.rawWrites;
+  connection.rawWrites = null;
   if (waiting === null || waiting.length === 0) return;
   const error = Object.assign(new Error('write ECONNRESET'), { code: 'ECONNRESET', errno: -104, syscall: 'write' });
-  for (const callback of waiting) callback(connection.errno === 0 ? null : error);
+  for (const { acknowledged } of waiting) acknowledged?.(connection.errno === 0 ? null : error);
 }
 
 /** Requests and responses that were in flight: 'aborted', 'error', 'close', in Node's order. */

@@ -140,9 +140,10 @@ function destroy(this: Response, error?: Error): Response {
   if (this.destroyed) return this;
   this.destroyed = true;
   this[kErrored] = error;
-  flushPending(exchange);
   if (exchange.isCurrent) exchange.connection.socket.destroy(error);
   else process.nextTick(emitClose, this);
+  // What was written in this tick goes with the connection, as in Node: it has not left yet.
+  flushPending(exchange);
   return this;
 }
 

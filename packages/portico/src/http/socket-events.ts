@@ -4,6 +4,9 @@ import { kConnection, type LaneSocket } from '../lane/socket';
 import { answerBadRequest } from './client-error';
 import { abandonCurrent, abortIncoming } from './lifecycle';
 
+/** Stands for Node's parser among the listeners of 'data', which programs count. The engine's parser has read it. */
+export function httpData(): void { /* Nothing is left to do. */ }
+
 /** An error of the socket, while it speaks HTTP, is the client's. */
 export function socketError(this: LaneSocket, error: Error): void {
   answerBadRequest(this[kConnection], error);
@@ -39,6 +42,7 @@ export function onSocketTimeout(this: LaneSocket): void {
 
 /** The socket belongs to whoever took the upgrade: the server's listeners go, and the stream has not begun to flow. */
 export function releaseFromHttp(socket: LaneSocket): void {
+  socket.removeListener('data', httpData);
   socket.removeListener('timeout', onSocketTimeout);
   socket.removeListener('error', socketError);
   socket.removeListener('close', abandonRequests);

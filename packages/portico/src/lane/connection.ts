@@ -9,17 +9,23 @@ import type { Socket } from 'node:net';
 import * as layout from '../generated/layout';
 import type { SecureInfo, TlsConnection } from '../https/provider';
 import type { Exchange } from '../http/exchange';
-import { flushPending } from '../http/response-write';
+import { flushPending, WRITTEN_AT_ONCE_BYTES } from '../http/response-write';
 import { ADDRESS_WORDS, readAddresses, type Addresses } from './addresses';
 import type { AttachedServer } from './attached-server';
 import type { Lane } from './lane';
-import { createSocket, type LaneSocket } from './socket';
+import { createSocket, pushReceived, type LaneSocket } from './socket';
 
 /** Where the addresses in `OPEN` begin. */
 const ADDRESS_WORD = 4;
 
 /** Somebody who waits for a record of this connection to have been handed to the kernel. */
 export type Acknowledged = (error?: Error | null) => void;
+
+/** A write, and who waits for it, if somebody still does. */
+interface RawWrite {
+  bytes: number;
+  acknowledged: Acknowledged | null;
+}
 
 /** A connection of this environment's engine. Its methods write commands; none blocks. */
 export class Connection implements TlsConnection {
@@ -55,7 +61,10 @@ export class Connection implements TlsConnection {
   error: Error | undefined = undefined;
   /** Acknowledgements still to come for responses that count as finished. */
   orphanedAcks = 0;
-  rawAcks: Acknowledged[] | null = null;
+  /** Writes of bytes as they are that the kernel has not taken, oldest first. */
+  rawWrites: RawWrite[] | null = null;
+  /** Their bytes. */
+  rawBytes = 0;
   #socket: LaneSocket | null = null;
   #closeCallbacks: (() => void)[] | null = null;
   /** Address words of `OPEN`, copied: the slab must not live as long as the connection. */
@@ -124,7 +133,8 @@ export class Connection implements TlsConnection {
   /** Bytes read and written so far. The engine counts; what waits to be handed over is handed over first. */
   traffic(): readonly [number, number] {
     if (!this.closed) {
-      this.flushCurrent();
+      // What a socket that is being destroyed keeps back is lost with it.
+      if (this.#socket?.destroyed !== true) this.flushCurrent();
       const { engine, writer } = this.lane;
       const [read = this.bytesRead, written = this.bytesWritten] = engine.connectionTraffic(this.token);
       const waiting = writer.state[0];
@@ -181,19 +191,44 @@ export class Connection implements TlsConnection {
     this.lane.writer.plain(layout.COMMAND_DISCARD, this.token, exchange.sequence);
   }
 
-  /** Bytes as they are. `acknowledged` is called when the kernel has them. */
+  /**
+   * Bytes as they are. `acknowledged` is called when the kernel has them. What surely fits into the socket's buffer
+   * counts as there at once, as in Node, which writes it at once: programs look at what a write leaves queued.
+   */
   write(chunk: string | Uint8Array, length: number, encoding: BufferEncoding | undefined, acknowledged: Acknowledged): void {
-    (this.rawAcks ??= []).push(acknowledged);
+    const atOnce = this.rawBytes + length <= WRITTEN_AT_ONCE_BYTES;
+    (this.rawWrites ??= []).push({ bytes: length, acknowledged: atOnce ? null : acknowledged });
+    this.rawBytes += length;
     this.lane.writer.raw(this.token, layout.RESPONSE_FLAG_ACK, chunk, length, encoding);
+    if (atOnce) acknowledged(null);
+  }
+
+  /** Calls back when the kernel has all that was written. */
+  whenWritten(acknowledged: Acknowledged): void {
+    (this.rawWrites ??= []).push({ bytes: 0, acknowledged });
+    this.lane.writer.raw(this.token, layout.RESPONSE_FLAG_ACK, '', 0, 'latin1');
+  }
+
+  /** The kernel has the oldest write. */
+  written(): void {
+    const write = this.rawWrites?.shift();
+    if (write === undefined) return;
+    this.rawBytes -= write.bytes;
+    write.acknowledged?.(null);
+  }
+
+  /** Bytes to parse as if they had been received. */
+  feed(bytes: Uint8Array): void {
+    if (!this.closed && !this.destroying) this.lane.writer.feed(this.token, bytes);
   }
 
   /** Shows listeners of the socket what the engine has read. */
   show(bytes: Buffer): void {
     const socket = this.#socket;
     if (socket === null || socket.destroyed) return;
-    // At once: an error that follows destroys the socket.
-    if (socket.listenerCount('data') > 0) socket.emit('data', bytes);
-    else socket.push(bytes);
+    // At once: an error that follows destroys the socket. One listener is the server's own.
+    if (socket.listenerCount('data') > 1) socket.emit('data', bytes);
+    else pushReceived(socket, bytes);
   }
 
   /** Hands over what the current response has kept back. */

@@ -84,6 +84,7 @@ function dispatchOther(lane: Lane, kind: number, token: number, at: number): voi
   }
   if (kind === layout.EVENT_DROPPED) return dropped(lane, at);
   if (kind === layout.EVENT_ACCEPT_ERROR) return acceptFailed(lane, at);
+  if (kind === layout.EVENT_DRAINED) return lane.servers.get(lane.slab.words[at + 3])?.connectionGone();
   const connection = lane.connections[token & layout.SLOT_MASK];
   if (connection === undefined || connection.token !== token) {
     // A handshake that fails before anybody knew of the connection.

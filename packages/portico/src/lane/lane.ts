@@ -30,6 +30,8 @@ export class Lane {
   readonly connections: (Connection | undefined)[] = [];
   /** Counts batches of events. What was ended in an earlier one has been sent. */
   turn = 0;
+  /** Events are being handed out. */
+  dispatching = false;
   slab: Slab;
 
   constructor(threads: number) {
@@ -38,7 +40,7 @@ export class Lane {
       threads,
       state: this.state,
       commands: this.writer.bytes,
-      onEvents: (start, end) => dispatchEvents(this, start, end),
+      onEvents: (start, end) => this.#dispatch(start, end),
       onSlabNeeded: (bytes) => this.#renewSlab(bytes),
     });
     this.writer.connect(this.engine);
@@ -54,6 +56,15 @@ export class Lane {
   connection(token: number): Connection | undefined {
     const connection = this.connections[token & SLOT_MASK];
     return connection !== undefined && connection.token === token ? connection : undefined;
+  }
+
+  #dispatch(start: number, end: number): void {
+    this.dispatching = true;
+    try {
+      dispatchEvents(this, start, end);
+    } finally {
+      this.dispatching = false;
+    }
   }
 
   #renewSlab(bytes: number): void {

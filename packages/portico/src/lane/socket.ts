@@ -8,11 +8,12 @@
  * an ordinary byte stream with back-pressure in both directions.
  */
 
+import { EventEmitter } from 'node:events';
 import net = require('node:net');
 import type { Server, Socket } from 'node:net';
 import { socketEncoding } from '../http/errors';
 import { ConnectionParser } from '../http/connection-parser';
-import { abandonRequests, abandonResponse, onSocketTimeout, socketError } from '../http/socket-events';
+import { abandonRequests, abandonResponse, httpData, onSocketTimeout, socketError } from '../http/socket-events';
 import type { Connection } from './connection';
 import { SocketHandle } from './socket-handle';
 import { hideTunnelHandle } from './tunnel-handle';
@@ -68,10 +69,24 @@ const members = {
       callback();
       return;
     }
-    connection.write('', 0, 'latin1', callback);
+    connection.whenWritten(callback);
     connection.ending = true;
     // In a tunnel the peer may go on; what an HTTP client sends after this is of no use to anybody.
     connection.shutdown(!connection.tunnel);
+  },
+
+  /** Bytes that the program puts on the stream while it speaks HTTP are the parser's, as if they had been received. */
+  push(this: LaneSocket, chunk: unknown, encoding?: BufferEncoding): boolean {
+    const connection = this[kConnection];
+    if (connection.tunnel || chunk === null) return net.Socket.prototype.push.call(this, chunk, encoding);
+    connection.feed(toBytes(chunk, encoding));
+    return true;
+  },
+
+  unshift(this: LaneSocket, chunk: unknown, encoding?: BufferEncoding): void {
+    const connection = this[kConnection];
+    if (connection.tunnel || chunk === null) net.Socket.prototype.unshift.call(this, chunk, encoding);
+    else connection.feed(toBytes(chunk, encoding));
   },
 
   /** Bytes of HTTP are not text. */
@@ -151,6 +166,11 @@ export function defineSocketMembers(prototype: object): void {
     Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
   }
   Object.defineProperty(prototype, '_httpMessage', httpMessage);
+  // Node's looks for a handle, which a tunnel does not show.
+  Object.defineProperty(prototype, 'bufferSize', {
+    configurable: true,
+    get(this: LaneSocket): number | undefined { return this.destroyed ? undefined : this.writableLength; },
+  });
   counter(prototype, 'bytesRead', 0);
   counter(prototype, 'bytesWritten', 1);
   counter(prototype, '_bytesDispatched', 1);
@@ -173,6 +193,8 @@ export function ConnectionSocket(this: LaneSocket, connection: Connection): void
   this.server = server;
   this._paused = false;
   this.parser = new ConnectionParser(this);
+  // Not by the socket's own method, which would make the stream flow: the bytes don't come by it.
+  EventEmitter.prototype.on.call(this, 'data', httpData);
   this.on('timeout', onSocketTimeout);
   this.on('error', socketError);
   this.on('close', abandonRequests);
@@ -191,6 +213,11 @@ function plainPrototype(): object {
 /** Makes a plain socket. */
 export function createSocket(connection: Connection): LaneSocket {
   return new (ConnectionSocket as unknown as new (connection: Connection) => LaneSocket)(connection);
+}
+
+/** Puts bytes that the engine has parsed on the readable side. */
+export function pushReceived(socket: LaneSocket, bytes: Buffer): void {
+  net.Socket.prototype.push.call(socket, bytes);
 }
 
 /** A socket that goes nowhere, to have Node check arguments and word its errors. */
@@ -216,6 +243,10 @@ function writeOne(connection: Connection, data: string | Uint8Array, encoding: B
 function writeMany(connection: Connection, chunks: { chunk: string | Uint8Array; encoding: BufferEncoding }[], callback: WriteCallback): void {
   const last = chunks.length - 1;
   chunks.forEach(({ chunk, encoding }, index) => writeOne(connection, chunk, encoding, index === last ? callback : ignore));
+}
+
+function toBytes(chunk: unknown, encoding: BufferEncoding | undefined): Uint8Array {
+  return typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk as Uint8Array;
 }
 
 function ignore(): void { /* Only the last of several tells. */ }

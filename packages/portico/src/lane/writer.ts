@@ -8,7 +8,7 @@
 import * as layout from '../generated/layout';
 import type { Engine } from '../native/binding';
 
-/** Size of the command buffer. */
+/** Size of the command buffer. A larger record, which only a head of that size makes, gets memory of its own. */
 const CAPACITY = 256 * 1024;
 /** Bodies of this size and more go by reference, not through the buffer. */
 export const EXTERNAL_BYTES = 16 * 1024;
@@ -22,9 +22,12 @@ export type Chunk = string | Uint8Array;
 
 /** The command buffer of one engine. Lengths are in bytes; nothing blocks, and a full buffer is handed over. */
 export class CommandWriter {
+  /** What the add-on takes the records from. */
   readonly bytes = Buffer.allocUnsafeSlow(CAPACITY);
   readonly state: Int32Array;
-  readonly #words = new Int32Array(this.bytes.buffer, this.bytes.byteOffset, CAPACITY >> 2);
+  /** Where the record in work goes: `bytes`, or memory made for one record that is larger. */
+  #target: Buffer = this.bytes;
+  #words = wordsOf(this.bytes);
   #engine: Engine | undefined;
 
   constructor(state: Int32Array) {
@@ -73,8 +76,7 @@ export class CommandWriter {
     words[word + 8] = length;
     words[word + 9] = contentLength;
     words[word + 10] = contentLength > 0x7fffffff ? Math.floor(contentLength / 0x100000000) : 0;
-    this.#close(at, end + inline);
-    if (external) this.submit(asBytes(chunk as Chunk, encoding));
+    this.#close(at, end + inline, external ? asBytes(chunk as Chunk, encoding) : undefined);
   }
 
   /** More of a body. */
@@ -95,6 +97,11 @@ export class CommandWriter {
   /** Bytes as they are. */
   raw(token: number, flags: number, chunk: Chunk, length: number, encoding: BufferEncoding | undefined): void {
     this.#withPayload(layout.COMMAND_RAW, token, 0, flags, chunk, length, encoding);
+  }
+
+  /** Bytes to parse as if the peer had sent them. */
+  feed(token: number, bytes: Uint8Array): void {
+    this.#withPayload(layout.COMMAND_FEED, token, 0, 0, bytes, bytes.byteLength, undefined);
   }
 
   /** Keeps a head under a number. */
@@ -132,7 +139,7 @@ export class CommandWriter {
 
   #withPayload(kind: number, token: number, sequence: number, flags: number, chunk: Chunk, length: number,
     encoding: BufferEncoding | undefined): void {
-    const external = length >= EXTERNAL_BYTES && (kind === layout.COMMAND_DATA || kind === layout.COMMAND_RAW);
+    const external = length >= EXTERNAL_BYTES && kind !== layout.COMMAND_END && kind !== layout.COMMAND_INFORM;
     const inline = external ? 0 : length;
     const at = this.#reserve(DATA_BYTES + inline + 8);
     const word = at >> 2;
@@ -141,8 +148,7 @@ export class CommandWriter {
     this.#words[word + 2] = token;
     this.#words[word + 3] = sequence;
     this.#words[word + 4] = length;
-    this.#close(at, at + DATA_BYTES + inline);
-    if (external) this.submit(asBytes(chunk, encoding));
+    this.#close(at, at + DATA_BYTES + inline, external ? asBytes(chunk, encoding) : undefined);
   }
 
   /** Room for a record; the buffer is handed over first if it has none. */
@@ -150,45 +156,61 @@ export class CommandWriter {
     const at = this.state[0];
     if (at + bytes <= CAPACITY) return at;
     this.submit();
-    if (bytes > CAPACITY) throw new RangeError('The head of this response is too large');
+    if (bytes > CAPACITY) this.#aim(Buffer.allocUnsafeSlow(bytes + 3 & ~3));
     return 0;
   }
 
-  #close(at: number, end: number): void {
+  #aim(target: Buffer): void {
+    this.#target = target;
+    this.#words = wordsOf(target);
+  }
+
+  /** Ends a record. With `external` bytes, and if it has memory of its own, it is handed over at once. */
+  #close(at: number, end: number, external?: Uint8Array): void {
     const next = (end + 3) & ~3;
     this.#words[at >> 2] = next - at;
+    if (this.#target !== this.bytes) {
+      this.#engine?.submitFrom(this.#target.subarray(0, next), external);
+      this.#aim(this.bytes);
+      return;
+    }
     this.state[0] = next;
+    if (external !== undefined) this.submit(external);
   }
 
   /** Writes head text; returns the number of bytes. */
   #text(text: string, at: number, utf8: boolean): number {
     const { length } = text;
     if (length === 0) return 0;
-    if (utf8) return this.bytes.utf8Write(text, at, length * 2);
-    this.bytes.latin1Write(text, at, length);
+    if (utf8) return this.#target.utf8Write(text, at, length * 2);
+    this.#target.latin1Write(text, at, length);
     return length;
   }
 
   #chunk(chunk: Chunk, at: number, length: number, encoding: BufferEncoding | undefined): void {
     if (typeof chunk !== 'string') {
-      this.bytes.set(chunk, at);
+      this.#target.set(chunk, at);
     } else if (encoding === undefined || encoding === 'utf8') {
       this.#utf8(chunk, at, length);
     } else {
-      this.bytes.write(chunk, at, length, encoding);
+      this.#target.write(chunk, at, length, encoding);
     }
   }
 
   /** Text as UTF-8, whose length in bytes is known: equal to that in characters, it is ASCII. */
   #utf8(text: string, at: number, length: number): void {
     if (length !== text.length) {
-      this.bytes.utf8Write(text, at, length);
+      this.#target.utf8Write(text, at, length);
     } else if (length < SHORT_STRING) {
-      for (let index = 0; index < length; index++) this.bytes[at + index] = text.charCodeAt(index);
+      for (let index = 0; index < length; index++) this.#target[at + index] = text.charCodeAt(index);
     } else {
-      this.bytes.latin1Write(text, at, length);
+      this.#target.latin1Write(text, at, length);
     }
   }
+}
+
+function wordsOf(bytes: Buffer): Int32Array {
+  return new Int32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >> 2);
 }
 
 /** A chunk as bytes that stay as they are until they have been sent. */

@@ -1,0 +1,118 @@
+//! What a drop-in for node:http asks of the engine beyond HTTP.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use portico_channel::layout::{SHUTDOWN_CLOSE, command, event};
+use portico_engine::ListenerOptions;
+use support::{Server, expect, read_answer, read_to_end, send};
+
+const GET: &str = "GET /a HTTP/1.1\r\nHost: x\r\n\r\n";
+const TWO_HOSTS: &str = "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n";
+
+#[test]
+fn two_hosts_are_refused_unless_the_listener_accepts_them() {
+    let mut strict = Server::new();
+    let mut client = strict.connect();
+    send(&mut client, TWO_HOSTS);
+    strict.next(event::CLIENT_ERROR);
+
+    let mut lenient = Server::with(ListenerOptions {
+        strict_host: false,
+        ..ListenerOptions::default()
+    });
+    let mut client = lenient.connect();
+    send(&mut client, TWO_HOSTS);
+    let request = lenient.request();
+    assert_eq!(request.field(11, 0), ("Host".into(), "a".into()));
+    assert_eq!(request.field(11, 1), ("Host".into(), "b".into()));
+}
+
+#[test]
+fn each_packet_after_an_error_is_told_until_the_application_has_spoken() {
+    let mut server = Server::new();
+    let mut client = server.connect();
+    send(&mut client, "garbage");
+    let first = server.next(event::CLIENT_ERROR);
+    send(&mut client, GET);
+    let second = server.next(event::CLIENT_ERROR);
+    assert_eq!(
+        (second.word(3), second.word(4), second.slice(5)),
+        (first.word(3), 0, GET.as_bytes())
+    );
+    server
+        .commands
+        .simple(command::SHUTDOWN, SHUTDOWN_CLOSE, first.token);
+    server.submit();
+    send(&mut client, GET);
+    let events = server.settle();
+    assert!(events.iter().all(|event| event.kind != event::CLIENT_ERROR));
+}
+
+#[test]
+fn fed_bytes_are_parsed_behind_those_that_came() {
+    let mut server = Server::new();
+    let mut client = server.connect();
+    send(&mut client, GET);
+    let request = server.request();
+    let (start, rest) = GET.split_at(10);
+    for part in [start, rest] {
+        let words = [request.token, 0, u32::try_from(part.len()).unwrap()];
+        server
+            .commands
+            .record(command::FEED, 0, &words, &[part.as_bytes()]);
+        server.submit();
+    }
+    let fed = server.request();
+    assert_eq!((fed.sequence(), fed.target()), (2, "/a".into()));
+    server.answer(&request, b"1");
+    server.answer(&fed, b"2");
+    assert_eq!(read_answer(&mut client).1, b"1");
+    assert_eq!(read_answer(&mut client).1, b"2");
+}
+
+#[test]
+fn an_answer_to_an_earlier_request_goes_out_in_a_tunnel() {
+    let mut server = Server::new();
+    let mut client = server.connect();
+    let upgrade = "GET /up HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: t\r\n\r\n";
+    send(&mut client, format!("{GET}{upgrade}"));
+    let requests = server.collect(event::REQUEST, 2);
+    let (earlier, upgrade) = (&requests[0], &requests[1]);
+    server.commands.simple(command::TAKE_OVER, 0, upgrade.token);
+    server.commands.raw(upgrade.token, 0, b"101");
+    server.submit();
+    expect(&mut client, "101");
+    server.answer(earlier, b"late");
+    assert_eq!(read_answer(&mut client).1, b"late");
+}
+
+#[test]
+fn a_request_that_is_never_answered_does_not_keep_a_tunnel_open() {
+    let mut server = Server::new();
+    let mut client = server.connect();
+    let upgrade = "GET /up HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: t\r\n\r\n";
+    send(&mut client, format!("{GET}{upgrade}"));
+    let token = server.collect(event::REQUEST, 2)[1].token;
+    server.commands.simple(command::TAKE_OVER, 0, token);
+    server.submit();
+    client.shutdown(std::net::Shutdown::Write).unwrap();
+    server.next(event::PEER_END);
+    server.commands.simple(command::SHUTDOWN, 0, token);
+    server.submit();
+    assert_eq!(read_to_end(&mut client).unwrap(), b"");
+    server.next(event::CLOSED);
+}
+
+#[test]
+fn a_closed_listener_tells_when_a_connection_that_nobody_knew_has_gone() {
+    let mut server = Server::new();
+    let client = server.connect();
+    assert!(server.settle().is_empty());
+    assert_eq!(server.shard.connection_count(server.listener), 1);
+    server.shard.close_listener(server.listener);
+    drop(client);
+    assert_eq!(server.next(event::DRAINED).word(3), server.listener.0);
+    assert_eq!(server.shard.connection_count(server.listener), 0);
+}
