@@ -6,9 +6,12 @@
  * An object that somebody else constructs runs Node's constructor and is Node's.
  */
 
+import { Buffer } from 'node:buffer';
+import process = require('node:process');
 import { REQUEST_FLAG_UPGRADE } from '../generated/layout';
 import { kExchange, type Exchange } from './exchange';
 import { readDistinct, readField, readHeaders, readRaw, type FieldTable, type Headers } from './headers';
+import { definerOf, Given, type Define } from './own-property';
 import { addDefaults, destroysAtOnce, hasSignal, limitsRawHeaders, ReadableState, stockRequest, StockIncomingMessage } from './stock';
 
 /** A request, with what we use of Node's internals. */
@@ -118,7 +121,7 @@ function openStream(request: Request, exchange: Exchange): Request['_readableSta
   const highWaterMark = exchange.connection.server.highWaterMark;
   const state = new ReadableState(highWaterMark === undefined ? undefined : { highWaterMark }, request, false);
   state.readingMore = true;
-  define(request, '_readableState', state);
+  defineState(request, state);
   exchange.touched = true;
   const { body } = exchange;
   exchange.body = null;
@@ -133,8 +136,16 @@ export function dumpUnread(request: Request): void {
   if (!request._consuming && !request._readableState.resumeScheduled) request._dump();
 }
 
-function define(target: object, name: string | symbol, value: unknown): void {
-  Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: true });
+/** The state is defined on each request whose body is read. */
+let nextState: unknown;
+class StateField extends Given {
+  _readableState = nextState;
+}
+
+function defineState(request: Request, state: unknown): void {
+  nextState = state;
+  new StateField(request);
+  nextState = undefined;
 }
 
 /** What Node's prototype has under a name; objects that no server of ours made get that. */
@@ -143,14 +154,15 @@ function stockAccessor(name: string): PropertyDescriptor {
 }
 
 /** Assignment to an object that no server of ours made. */
-function assign(request: Request, name: string, stock: PropertyDescriptor, value: unknown): void {
+function assign(request: Request, define: Define, stock: PropertyDescriptor, value: unknown): void {
   if (stock.set !== undefined) stock.set.call(request, value);
-  else define(request, name, value);
+  else define(request, value);
 }
 
 /** An accessor whose value is computed once and whose assignment makes a plain property. */
 function computed(name: string, compute: (exchange: Exchange, request: Request) => unknown): void {
   const stock = stockAccessor(name);
+  const define = definerOf(name);
   Object.defineProperty(prototype, name, {
     configurable: true,
     enumerable: true,
@@ -158,13 +170,13 @@ function computed(name: string, compute: (exchange: Exchange, request: Request) 
       const exchange = this[kExchange];
       if (exchange === undefined) return stock.get?.call(this);
       const value = compute(exchange, this);
-      define(this, name, value);
+      define(this, value);
       return value;
     },
     set(this: Request, value: unknown): void {
       const exchange = this[kExchange];
-      if (exchange === undefined) assign(this, name, stock, value);
-      else if (exchange !== constructing) define(this, name, value);
+      if (exchange === undefined) assign(this, define, stock, value);
+      else if (exchange !== constructing) define(this, value);
     },
   });
 }
@@ -172,6 +184,7 @@ function computed(name: string, compute: (exchange: Exchange, request: Request) 
 /** An accessor over a field of the exchange. */
 function stored<Name extends 'url' | 'method' | 'headers' | 'complete'>(name: Name, read: (exchange: Exchange) => unknown): void {
   const stock = stockAccessor(name);
+  const define = definerOf(name);
   Object.defineProperty(prototype, name, {
     configurable: true,
     enumerable: true,
@@ -181,7 +194,7 @@ function stored<Name extends 'url' | 'method' | 'headers' | 'complete'>(name: Na
     },
     set(this: Request, value: Exchange[Name]): void {
       const exchange = this[kExchange];
-      if (exchange === undefined) assign(this, name, stock, value);
+      if (exchange === undefined) assign(this, define, stock, value);
       else if (exchange !== constructing) exchange[name] = value;
     },
   });
@@ -215,13 +228,14 @@ Object.defineProperty(prototype, '_readableState', {
   set(this: Request, value: unknown): void {
     const exchange = this[kExchange];
     if (exchange !== undefined) exchange.touched = true;
-    define(this, '_readableState', value);
+    defineState(this, value);
   },
 });
 
 /** Trailers exist once the request is complete; before that these are empty, and not kept. */
 function trailers(name: string, read: (raw: string[], exchange: Exchange) => unknown): void {
   const stock = stockAccessor(name);
+  const define = definerOf(name);
   Object.defineProperty(prototype, name, {
     configurable: true,
     enumerable: true,
@@ -229,13 +243,13 @@ function trailers(name: string, read: (raw: string[], exchange: Exchange) => unk
       const exchange = this[kExchange];
       if (exchange === undefined) return stock.get?.call(this);
       const value = read(exchange.rawTrailers ?? [], exchange);
-      if (exchange.complete) define(this, name, value);
+      if (exchange.complete) define(this, value);
       return value;
     },
     set(this: Request, value: unknown): void {
       const exchange = this[kExchange];
-      if (exchange === undefined) assign(this, name, stock, value);
-      else if (exchange !== constructing) define(this, name, value);
+      if (exchange === undefined) assign(this, define, stock, value);
+      else if (exchange !== constructing) define(this, value);
     },
   });
 }

@@ -1,11 +1,13 @@
 /** The end of responses, of connections, and of what was in flight on them. */
 
+import process = require('node:process');
 import { getSystemErrorName } from 'node:util';
 import diagnostics = require('node:diagnostics_channel');
 import type { Connection } from '../lane/connection';
 import type { Acknowledgement, Exchange } from './exchange';
 import { connectionReset } from './errors';
 import { dumpUnread } from './incoming-message';
+import { Given } from './own-property';
 import { endMeasure, isMeasured } from './performance';
 
 const responseFinish = diagnostics.channel('http.server.response.finish');
@@ -105,11 +107,16 @@ interface Closable {
   emit(event: 'close'): boolean;
 }
 
+/** What is true of a closed response, as own properties. */
+class ClosedFields extends Given {
+  destroyed = true;
+  _closed = true;
+}
+
 /** 'close' of a response, once. */
 export function emitClose(response: Closable): void {
   if (response._closed) return;
-  response.destroyed = true;
-  response._closed = true;
+  new ClosedFields(response);
   response.emit('close');
 }
 

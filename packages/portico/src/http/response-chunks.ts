@@ -1,5 +1,7 @@
 /** Chunks of a body: what may be written, and in what form. */
 
+import { Buffer } from 'node:buffer';
+import process = require('node:process');
 import type { Chunk } from '../lane/writer';
 import { bodyNotAllowed, unknownEncoding } from './errors';
 import type { Callback } from './exchange';

@@ -4,6 +4,7 @@
  * An acknowledgement is asked for only where somebody can notice it.
  */
 
+import process = require('node:process');
 import * as layout from '../generated/layout';
 import type { Chunk } from '../lane/writer';
 import { alreadyFinished, contentLengthMismatch, writeAfterEnd } from './errors';

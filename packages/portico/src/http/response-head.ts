@@ -3,6 +3,7 @@
  * completes it (Date, Connection, Keep-Alive, Content-Length or Transfer-Encoding, in this order, as in Node).
  */
 
+import { Buffer } from 'node:buffer';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import * as layout from '../generated/layout';
 import * as field from '../lane/templates';

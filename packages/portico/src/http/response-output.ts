@@ -1,5 +1,6 @@
 /** Output of a response besides `write` and `end`: heads, interim responses, flushing, sockets. */
 
+import process = require('node:process');
 import { STATUS_CODES } from 'node:http';
 import { inspect } from 'node:util';
 import { headersSent, invalidCharacter, invalidStatusCode, nodeError, socketAssigned } from './errors';

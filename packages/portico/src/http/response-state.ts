@@ -1,18 +1,24 @@
 /** The state of a response, as programs and `stream.finished` ask for it; and its listeners. */
 
+import process = require('node:process');
 import { EventEmitter } from 'node:events';
 import { getDefaultHighWaterMark } from 'node:stream';
 import { kExchange, type Exchange } from './exchange';
 import { finish } from './lifecycle';
+import { definerOf } from './own-property';
 import { WRITTEN_AT_ONCE_BYTES } from './response-write';
 import type { Response } from './server-response';
 import { finishesEarly, joinsChunks, kHighWaterMark, stockResponse } from './stock';
 
 type Getter = (this: Response, exchange: Exchange) => unknown;
 
+const defineSocket = definerOf('socket');
+const defineHighWaterMark = definerOf(kHighWaterMark);
+
 /** Defines an accessor; objects without an exchange get what Node's prototype has, or plain properties. */
 function accessor(prototype: object, name: string, get: Getter, set?: (this: Response, value: unknown) => void): void {
   const stock = findDescriptor(stockResponse as object, name);
+  const define = definerOf(name);
   Object.defineProperty(prototype, name, {
     configurable: true,
     enumerable: stock?.enumerable ?? true,
@@ -23,7 +29,7 @@ function accessor(prototype: object, name: string, get: Getter, set?: (this: Res
     set(this: Response, value: unknown): void {
       if (this[kExchange] === undefined && stock?.set !== undefined) stock.set.call(this, value);
       else if (this[kExchange] !== undefined && set !== undefined) set.call(this, value);
-      else if (stock === undefined || stock.get === undefined) plain(this, name, value);
+      else if (stock === undefined || stock.get === undefined) define(this, value);
     },
   });
 }
@@ -34,10 +40,6 @@ function findDescriptor(from: object, name: string): PropertyDescriptor | undefi
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-function plain(target: object, name: string | symbol, value: unknown): void {
-  Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: true });
 }
 
 /** A response whose end nobody was told of has been sent when a later turn begins. */
@@ -77,7 +79,7 @@ export function hasRoom(exchange: Exchange): boolean {
 
 /** Defines the accessors and the listener methods. */
 export function defineState(prototype: object): void {
-  accessor(prototype, 'socket', socketOf, function set(value) { plain(this, 'socket', value); });
+  accessor(prototype, 'socket', socketOf, function set(value) { defineSocket(this, value); });
   accessor(prototype, 'connection', function connection() { return (this as unknown as { socket: unknown }).socket; },
     function set(value) { (this as unknown as { socket: unknown }).socket = value; });
   accessor(prototype, '_closed', sentUnobserved);
@@ -90,7 +92,7 @@ export function defineState(prototype: object): void {
   Object.defineProperty(prototype, kHighWaterMark, {
     configurable: true,
     get(this: Response): unknown { return this[kExchange] === undefined ? undefined : highWaterMark(this[kExchange]); },
-    set(this: Response, value: unknown): void { plain(this, kHighWaterMark, value); },
+    set(this: Response, value: unknown): void { defineHighWaterMark(this, value); },
   });
   accessor(prototype, 'writableCorked', (exchange) => exchange.corked);
   accessor(prototype, 'writableNeedDrain', function needsDrain(exchange) {

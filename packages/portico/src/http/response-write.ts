@@ -2,6 +2,8 @@
  * `write`: chunks that are kept until the tick ends, or while the response is corked, and leave together.
  */
 
+import { Buffer } from 'node:buffer';
+import process = require('node:process');
 import * as layout from '../generated/layout';
 import type { Head } from '../lane/templates';
 import type { Chunk } from '../lane/writer';

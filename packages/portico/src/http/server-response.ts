@@ -12,6 +12,7 @@ import { REQUEST_FLAG_KEEP_ALIVE } from '../generated/layout';
 import { kExchange, type Exchange } from './exchange';
 import { defineHeaderFields } from './header-fields';
 import { minorVersion, requestField, type Request } from './incoming-message';
+import { definerOf } from './own-property';
 import { beginMeasure, isMeasured } from './performance';
 import { renderHead, type HeaderArgument } from './response-head';
 import { defineOutput } from './response-output';
@@ -141,6 +142,7 @@ for (const key of Reflect.ownKeys(defaults)) {
 /** An accessor for responses of ours that others assign as a plain property. */
 function own(name: string, get: (this: Response, exchange: Exchange) => unknown,
   set?: (this: Response, exchange: Exchange, value: unknown) => boolean): void {
+  const define = definerOf(name);
   Object.defineProperty(prototype, name, {
     configurable: true,
     enumerable: true,
@@ -153,7 +155,7 @@ function own(name: string, get: (this: Response, exchange: Exchange) => unknown,
       // What Node's constructor assigns to an object of a class of the program's is what it has anyway.
       if (exchange !== undefined && exchange === constructing) return;
       if (exchange !== undefined && set?.call(this, exchange, value) === true) return;
-      Object.defineProperty(this, name, { value, writable: true, configurable: true, enumerable: true });
+      define(this, value);
     },
   });
 }

@@ -4,6 +4,7 @@
  * States: HTTP (the engine parses), tunnel (taken over: bytes pass both ways), closed (the engine has let it go).
  */
 
+import process = require('node:process');
 import { AsyncResource } from 'node:async_hooks';
 import type { Socket } from 'node:net';
 import * as layout from '../generated/layout';

@@ -1,5 +1,7 @@
 /** Memory that the engine receives into and that requests keep a reference to. */
 
+import { Buffer } from 'node:buffer';
+
 /** Size of a slab. */
 const SLAB_BYTES = 64 * 1024;
 

@@ -5,6 +5,7 @@
  * the add-on's callback scope runs everything once, behind the batch.
  */
 
+import process = require('node:process');
 import { inspect } from 'node:util';
 
 interface Internals {

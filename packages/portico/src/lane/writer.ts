@@ -5,6 +5,7 @@
  * loop sleeps. When the buffer is full, or somebody needs the bytes to be out now, `submit` hands them over at once.
  */
 
+import { Buffer } from 'node:buffer';
 import * as layout from '../generated/layout';
 import type { Engine } from '../native/binding';
 
