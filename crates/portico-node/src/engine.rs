@@ -3,15 +3,18 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::rc::Rc;
 
-use napi::bindgen_prelude::{JsValue, Uint8Array, Uint8ArraySlice};
-use napi::{Env, Result};
+use napi::bindgen_prelude::{
+    ClassInstance, JavaScriptClassExt, JsValue, Uint8Array, Uint8ArraySlice,
+};
+use napi::{Env, Result, sys};
 use napi_derive::napi;
 use portico_engine::{ListenerId, Shard, ThreadedEngine};
 
 use crate::drive::{Drive, on};
-use crate::errors::{failure, throw_system_error};
+use crate::errors::{failure, raw, throw_system_error};
 use crate::instance::Instance;
 use crate::options::{EngineCounters, EngineOptions, ListenerOptions, TlsContextOptions};
+use crate::submission;
 
 /// An engine of this environment.
 #[napi]
@@ -21,7 +24,7 @@ pub struct Engine {
 
 /// Makes an engine and hangs it into the event loop of the calling environment.
 #[napi]
-pub fn create_engine(env: Env, options: EngineOptions) -> Result<Engine> {
+pub fn create_engine(env: &Env, options: EngineOptions) -> Result<ClassInstance<'_, Engine>> {
     let drive = match usize::try_from(options.threads).unwrap_or(0) {
         0 => Drive::Inline(Box::new(
             Shard::new().map_err(|error| failure(format!("creating the engine: {error}")))?,
@@ -36,7 +39,11 @@ pub fn create_engine(env: Env, options: EngineOptions) -> Result<Engine> {
 }
 
 /// Hangs a drive into the event loop.
-pub(crate) fn start(env: Env, drive: Drive, options: EngineOptions) -> Result<Engine> {
+pub(crate) fn start(
+    env: &Env,
+    drive: Drive,
+    options: EngineOptions,
+) -> Result<ClassInstance<'_, Engine>> {
     let EngineOptions {
         threads: _,
         state,
@@ -44,10 +51,21 @@ pub(crate) fn start(env: Env, drive: Drive, options: EngineOptions) -> Result<En
         on_events,
         on_slab_needed,
     } = options;
-    let on_events = on_events.borrow_back(&env)?.raw();
-    let on_slab_needed = on_slab_needed.borrow_back(&env)?.raw();
-    let instance = Instance::start(env, drive, state, commands, on_events, on_slab_needed)?;
-    Ok(Engine { instance })
+    let on_events = on_events.borrow_back(env)?.raw();
+    let on_slab_needed = on_slab_needed.borrow_back(env)?.raw();
+    let instance = Instance::start(*env, drive, state, commands, on_events, on_slab_needed)?;
+    let submit = submission::function(*env, &instance)?;
+    let engine = Engine { instance }.into_instance(env)?;
+    // SAFETY: both values belong to the open handle scope; the name ends with NUL.
+    unsafe {
+        raw(sys::napi_set_named_property(
+            env.raw(),
+            engine.raw(),
+            c"submit".as_ptr(),
+            submit,
+        ))?;
+    }
+    Ok(engine)
 }
 
 #[napi]
@@ -56,13 +74,6 @@ impl Engine {
     #[napi]
     pub fn set_slab(&self, slab: Uint8Array) {
         self.instance.set_slab(slab);
-    }
-
-    /// Applies commands and sends.
-    #[napi]
-    pub fn submit(&self, length: u32, external: Option<Uint8ArraySlice<'_>>) -> Result<()> {
-        let length = usize::try_from(length).unwrap_or(usize::MAX);
-        self.instance.submit(length, external.as_deref())
     }
 
     /// Applies commands that lie elsewhere than in the command buffer, and sends.

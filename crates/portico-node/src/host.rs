@@ -4,7 +4,7 @@ use std::os::fd::IntoRawFd;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use napi::bindgen_prelude::AsyncTask;
+use napi::bindgen_prelude::{AsyncTask, ClassInstance};
 use napi::{Env, Result, Task};
 use napi_derive::napi;
 use portico_application::{RegisterError, Registration, register};
@@ -97,7 +97,11 @@ impl HostConnection {
 
     /// Makes an engine of the channels. Once.
     #[napi]
-    pub fn create_engine(&self, env: Env, options: EngineOptions) -> Result<Engine> {
+    pub fn create_engine<'env>(
+        &self,
+        env: &'env Env,
+        options: EngineOptions,
+    ) -> Result<ClassInstance<'env, Engine>> {
         let engine = self
             .lock()?
             .take()
