@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use portico_http::h1::{HeadLimits, InvalidHosts};
 use portico_tls::{Context, ServerNames};
 
+use portico_sys::{Address, socket};
+
 use crate::{ListenerId, ListenerOptions};
 
 /// A listening socket with its settings; or the settings alone, for connections that are adopted.
@@ -16,6 +18,8 @@ pub(crate) struct Listener {
     pub(crate) options: ListenerOptions,
     pub(crate) head_limits: HeadLimits,
     pub(crate) is_unix: bool,
+    /// Our address on every connection, where the socket is bound to one address: it need not be asked for again.
+    pub(crate) accepted_at: Option<Address>,
     /// TLS contexts by server name; `None` on a plain listener.
     pub(crate) names: Option<Arc<ServerNames>>,
     /// Open connections of this shard.
@@ -45,7 +49,12 @@ impl Listener {
         total: Arc<AtomicU32>,
     ) -> Self {
         let head_limits = head_limits(&options);
+        let accepted_at = socket.as_ref().and_then(|socket| {
+            let bound = socket::local_address(socket);
+            (is_unix || !bound.is_unspecified()).then_some(bound)
+        });
         Self {
+            accepted_at,
             socket,
             options,
             head_limits,

@@ -41,6 +41,14 @@ pub struct Address {
     pub family: Family,
 }
 
+impl Address {
+    /// Whether this names no address in particular: a wildcard to listen on, or none at all.
+    #[must_use]
+    pub fn is_unspecified(&self) -> bool {
+        self.bytes == [0; 16]
+    }
+}
+
 impl From<SocketAddr> for Address {
     fn from(address: SocketAddr) -> Self {
         match address {
@@ -80,5 +88,7 @@ mod tests {
         let address = Address::from(SocketAddr::from(([127, 0, 0, 1], 80)));
         assert_eq!(&address.bytes[..5], &[127, 0, 0, 1, 0]);
         assert_eq!((address.family.number(), address.port), (4, 80));
+        assert!(!address.is_unspecified());
+        assert!(Address::from(SocketAddr::from(([0, 0, 0, 0], 80))).is_unspecified());
     }
 }

@@ -103,6 +103,11 @@ impl Input {
         matches!(self.phase, Phase::Sized { .. } | Phase::Chunked(_))
     }
 
+    /// Whether the last request was the peer's last by its own word, and nothing but it has come.
+    pub(super) fn announced_end(&self) -> bool {
+        !self.keep_alive && self.refused.is_none() && !self.readable
+    }
+
     /// Sets the phase that a body of this framing begins with. `false`: there is no body.
     pub(super) fn begin_body(&mut self, framing: Framing) -> bool {
         self.discard = false;

@@ -99,6 +99,10 @@ impl Connection {
         if self.input.unread_at_close {
             return Stop::Linger;
         }
+        // A client that has announced the end sends no more (RFC 9112, 9.6), and the last read took all it had sent.
+        if self.input.announced_end() && self.tls.is_none() {
+            return Stop::Close(0);
+        }
         match socket::receive(&self.socket, &mut core.receive) {
             Ok(count) if count > 0 => Stop::Linger,
             _ => Stop::Close(0),

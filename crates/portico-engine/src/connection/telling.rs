@@ -33,11 +33,9 @@ impl Connection {
         events: &mut EventWriter<'_>,
     ) -> Result<(), Stop> {
         let listener = core.listeners.find(self.listener);
-        let local = if listener.is_some_and(|listener| listener.is_unix) {
-            Address::default()
-        } else {
-            socket::local_address(&self.socket)
-        };
+        let local = listener
+            .and_then(|listener| listener.accepted_at)
+            .unwrap_or_else(|| socket::local_address(&self.socket));
         // An adopted socket may be a Unix one whatever its listener.
         let is_unix = local.family == Family::None && self.remote.family == Family::None;
         let mut flags = if is_unix { open_flag::UNIX } else { 0 };

@@ -88,6 +88,7 @@ impl Shard {
             return Err(io::Error::from_raw_os_error(Errno::INVAL.raw_os_error()));
         };
         let remote = socket::remote_address(&socket);
+        entry.accepted_at = None;
         if !entry.admit() {
             self.drop_connection(listener, &socket, remote);
             return Ok(());
