@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readAddresses } from '../dist/lane/addresses.js';
+import { AddressTable, readAddresses } from '../dist/lane/addresses.js';
 
 /** The address words of a record. */
 function words(family, bytes, port = 0, scope = 0) {
@@ -46,4 +46,14 @@ test('ports reach to 65535', () => {
 test('a Unix socket has no address', () => {
   const { remoteAddress, remoteFamily, localAddress } = readAddresses(words(0, []), 0);
   assert.deepEqual([remoteAddress, remoteFamily, localAddress], [undefined, undefined, undefined]);
+});
+
+test('a table keeps addresses while it grows, and uses places again', () => {
+  const table = new AddressTable();
+  const places = Array.from({ length: 1000 }, (_, index) => table.keep(words(4, [10, 0, 0, 1], index), 0));
+  places.forEach((place, index) => assert.equal(table.read(place).remotePort, index));
+  table.release(places[7]);
+  assert.equal(table.keep(words(0, []), 0), places[7]);
+  assert.equal(table.read(places[7]).remoteAddress, undefined);
+  assert.equal(table.read(places[8]).remotePort, 8);
 });

@@ -11,7 +11,7 @@ import * as layout from '../generated/layout';
 import type { SecureInfo, TlsConnection } from '../https/provider';
 import type { Exchange } from '../http/exchange';
 import { flushPending, WRITTEN_AT_ONCE_BYTES } from '../http/response-write';
-import { ADDRESS_WORDS, readAddresses, type Addresses } from './addresses';
+import { NO_ADDRESSES, type Addresses } from './addresses';
 import type { AttachedServer } from './attached-server';
 import type { Lane } from './lane';
 import { createSocket, pushReceived, type LaneSocket } from './socket';
@@ -68,27 +68,28 @@ export class Connection implements TlsConnection {
   rawBytes = 0;
   #socket: LaneSocket | null = null;
   #closeCallbacks: (() => void)[] | null = null;
-  /** Address words of `OPEN`, copied: the slab must not live as long as the connection. */
-  readonly #address: Int32Array;
+  /** Both ends' addresses; their place in the lane's table while the connection is open. */
+  #addresses: Addresses | number;
 
-  private constructor(lane: Lane, server: AttachedServer, token: number, flags: number, address: Int32Array) {
+  private constructor(lane: Lane, server: AttachedServer, token: number, flags: number, addresses: Addresses | number) {
     this.lane = lane;
     this.server = server;
     this.token = token;
     this.flags = flags;
-    this.#address = address;
+    this.#addresses = addresses;
   }
 
   /** The connection that an `OPEN` record tells of. */
   static opened(lane: Lane, server: AttachedServer, at: number): Connection {
     const { words } = lane.slab;
-    const address = words.slice(at + ADDRESS_WORD, at + ADDRESS_WORD + ADDRESS_WORDS);
-    return new Connection(lane, server, words[at + 2], words[at + 1] >>> 8, address);
+    // Copied: the slab must not live as long as the connection.
+    const place = lane.addresses.keep(words, at + ADDRESS_WORD);
+    return new Connection(lane, server, words[at + 2], words[at + 1] >>> 8, place);
   }
 
   /** One that went before it was announced, for reports that name a socket. */
   static gone(lane: Lane, server: AttachedServer, token: number): Connection {
-    const connection = new Connection(lane, server, token, 0, new Int32Array(ADDRESS_WORDS));
+    const connection = new Connection(lane, server, token, 0, NO_ADDRESSES);
     connection.closed = true;
     return connection;
   }
@@ -128,7 +129,8 @@ export class Connection implements TlsConnection {
 
   /** Both ends' addresses. */
   get addresses(): Addresses {
-    return readAddresses(this.#address, 0);
+    const addresses = this.#addresses;
+    return typeof addresses === 'number' ? this.lane.addresses.read(addresses) : addresses;
   }
 
   /** Bytes read and written so far. The engine counts; what waits to be handed over is handed over first. */
@@ -247,6 +249,16 @@ export class Connection implements TlsConnection {
   whenClosed(done: () => void): void {
     if (this.closed) process.nextTick(done);
     else (this.#closeCallbacks ??= []).push(done);
+  }
+
+  /** `CLOSED` has come. A socket that is made from now on has ended, and tells no addresses. */
+  close(): void {
+    const place = this.#addresses;
+    if (typeof place === 'number') {
+      this.#addresses = this.#socket === null && this.errno === 0 ? NO_ADDRESSES : this.addresses;
+      this.lane.addresses.release(place);
+    }
+    this.closed = true;
   }
 
   /** `CLOSED` has come: those who waited for it are told. */

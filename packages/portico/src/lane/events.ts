@@ -132,8 +132,8 @@ function receiveRaw(connection: Connection, bytes: Buffer): void {
 function closed(connection: Connection, at: number): void {
   const { lane, lane: { slab: { words } } } = connection;
   lane.connections[connection.token & layout.SLOT_MASK] = undefined;
-  connection.closed = true;
   connection.errno = words[at + 3];
+  connection.close();
   connection.bytesRead = words[at + 4] + words[at + 5] * 0x100000000;
   connection.bytesWritten = words[at + 6] + words[at + 7] * 0x100000000;
   connectionLost(connection);

@@ -8,6 +8,7 @@ import { appendFileSync } from 'node:fs';
 import { SLOT_MASK } from '../generated/layout';
 import type { Engine } from '../native/binding';
 import { loadBinding } from '../native/load';
+import { AddressTable } from './addresses';
 import type { AttachedServer } from './attached-server';
 import type { Connection } from './connection';
 import { dispatchEvents } from './events';
@@ -26,6 +27,8 @@ export class Lane {
   readonly engine: Engine;
   /** By listener number. */
   readonly servers = new Map<number, AttachedServer>();
+  /** Of the connections. */
+  readonly addresses = new AddressTable();
   /** By slot of their token. */
   readonly connections: (Connection | undefined)[] = [];
   /** Counts batches of events. What was ended in an earlier one has been sent. */
