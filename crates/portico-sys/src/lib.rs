@@ -2,8 +2,8 @@
 //!
 //! A thin layer over `rustix`: readiness ([`Epoll`]), stream sockets ([`socket`]), one deadline descriptor
 //! ([`DeadlineTimer`]), a wake-up descriptor ([`Wake`]), clocks ([`clock`]), descriptors over Unix sockets
-//! ([`descriptors`]) and who is at their other end ([`peer_credentials`]). Nothing here blocks but [`Epoll::wait`].
-//! Errors are [`Errno`], because the engine decides by number.
+//! ([`descriptors`]) and who is at their other end ([`peer_credentials`]), listening sockets ([`listening`],
+//! [`inherited`]). Nothing here blocks but [`Epoll::wait`]. Errors are [`Errno`], because the engine decides by number.
 #![deny(unsafe_code)]
 
 mod address;
@@ -12,6 +12,8 @@ mod credentials;
 mod deadline_timer;
 pub mod descriptors;
 mod epoll;
+pub mod inherited;
+pub mod listening;
 pub mod socket;
 mod wake;
 

@@ -38,6 +38,7 @@ mod server_names;
 mod session_cache;
 mod sink;
 mod suites;
+mod summary;
 mod tickets;
 mod traffic;
 mod verify_error;
@@ -50,6 +51,7 @@ pub use keying::Keying;
 pub use options::{ContextOptions, Identity, Pfx};
 pub use server_names::ServerNames;
 pub use sink::Sink;
+pub use summary::CertificateSummary;
 pub use verify_error::VerifyError;
 
 // The tests inside use the same helpers as those outside.
