@@ -33,11 +33,11 @@ settings! {
     HostOptions: "host";
     socket: Option<PathBuf> = None, Optional(PATH, "by the user who runs it"), "Portico", Restart,
         "The Unix socket that applications and commands connect to.";
-    shards: u32 = 0, Count(0..=256), "Portico", Restart,
+    shards: u32 = 0, Count(0..=64), "Portico", Restart,
         "Engine threads, each with its own listeners, connections and timers. 0: one for each core.";
     drain_timeout: Duration = seconds(30), Time(NONE..=HOUR), "Portico", AtOnce,
         "How long a host that stops, or an application that leaves, may take to finish what it has begun.";
-    idle_exit: Duration = seconds(10), Time(SECOND..=DAY), "Portico", AtOnce,
+    idle_exit: Duration = seconds(5), Time(SECOND..=DAY), "Portico", AtOnce,
         "How long a host that was started on demand stays after the last registration has gone.";
     unreserved: Unreserved = Unreserved::Allow,
         Choice(&[("allow", Unreserved::Allow), ("deny", Unreserved::Deny)]), "Portico", AtOnce,
