@@ -6,18 +6,22 @@ NATIVE := packages/portico/native/portico.linux-$(shell uname -m | sed 's/x86_64
 NODE ?= node
 EXAMPLE ?= express-site
 
-.PHONY: help build native typescript generate run test test-rust test-typescript test-software soak bench check check-static fuzz asan node-suite clean
+.PHONY: help build native program typescript generate run test test-rust test-typescript test-software soak bench check check-static fuzz asan node-suite clean
 
 help: ## list the tasks
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 20
 
-build: native typescript ## build everything in release mode
+build: native program typescript ## build everything in release mode
 
 native: ## build the Node-API add-on
 	@scripts/need.sh cc=gcc
 	cargo build --release --locked -p portico-node
 	@mkdir -p packages/portico/native
 	@cp target/release/libportico_node.so $(NATIVE).new && mv $(NATIVE).new $(NATIVE)
+
+program: ## build the host, target/release/portico
+	@scripts/need.sh cc=gcc
+	cargo build --release --locked -p portico-cli
 
 node_modules/.package-lock.json: package.json package-lock.json $(wildcard packages/*/package.json examples/*/package.json)
 	npm ci --no-audit --no-fund

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use portico_channel::layout::{SLOT_BITS, SLOT_MASK, command};
 use portico_channel::shared::OpenError;
@@ -26,6 +26,13 @@ pub struct AttachedEngine {
     unreferenced: HashSet<u32>,
     connections: u64,
     requests: u64,
+}
+
+/// The descriptor of [`AttachedEngine::poll_fd`].
+impl AsFd for AttachedEngine {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.wake.as_fd()
+    }
 }
 
 impl AttachedEngine {

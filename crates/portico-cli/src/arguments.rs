@@ -1,0 +1,223 @@
+//! The command line: what can be said, and what it means.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// One port, many processes: the host of Portico.
+#[derive(Debug, Parser)]
+#[command(
+    name = "portico",
+    version,
+    about = "One port, many Node processes: runs and controls Portico's host",
+    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no host is running.\n\
+                  `portico help COMMAND` shows a command with examples. The manual is docs/host.md.",
+    arg_required_else_help = true,
+    propagate_version = false
+)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// Control socket of the host [default: $PORTICO_HOST, else the system host's if it runs, else this user's]
+    #[arg(long, global = true, value_name = "PATH")]
+    pub(crate) socket: Option<PathBuf>,
+}
+
+/// A command.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the host in the foreground
+    #[command(after_help = "Examples:\n  \
+        portico host                                  with defaults\n  \
+        portico host --config /etc/portico/portico.toml\n\n\
+        Signals: TERM and INT let connections finish and end the host (a second one: at once), HUP reads the\n\
+        configuration and the certificates again. Under systemd it tells readiness and takes sockets that systemd opened.")]
+    Host(HostArguments),
+    /// Show prefixes, processes, queues and rates
+    #[command(after_help = "Examples:\n  \
+        portico status\n  \
+        portico status --watch\n  \
+        portico status --json | jq '.prefixes[].processes[].pid'")]
+    Status(StatusArguments),
+    /// Say which users may register which prefixes
+    #[command(subcommand)]
+    Reserve(Reserve),
+    /// Say which certificates serve which https ports and names
+    #[command(subcommand)]
+    Cert(Cert),
+    /// Read the configuration and the certificates again; nothing is dropped
+    #[command(
+        after_help = "If the new configuration is bad, the host says what is wrong and goes on with the old one."
+    )]
+    Reload,
+    /// End the host: connections may finish, new ones are refused
+    #[command(after_help = "Examples:\n  \
+        portico stop                                  waits as long as configured (10 s)\n  \
+        portico stop --drain 0                        at once\n\n\
+        Returns when the host has ended.")]
+    Stop {
+        /// Seconds that connections may take to finish
+        #[arg(long, value_name = "SECONDS")]
+        drain: Option<f64>,
+    },
+    /// Let a new program take over from the running host; nobody is refused
+    #[command(after_help = "Examples:\n  \
+        portico upgrade                               the program at the path that the host was started from\n  \
+        portico upgrade --program /opt/portico-2/portico\n\n\
+        If the new program can't start, the old one goes on and this command says why.")]
+    Upgrade {
+        /// The new program
+        #[arg(long, value_name = "PATH")]
+        program: Option<PathBuf>,
+    },
+    /// Check a configuration file; nothing is put into force
+    CheckConfig {
+        /// The file
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+}
+
+/// Arguments of `portico host`.
+#[derive(Debug, Args)]
+pub(crate) struct HostArguments {
+    /// Configuration file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Folder of what is added at run time [default: /var/lib/portico for root, else $XDG_STATE_HOME/portico]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) state: Option<PathBuf>,
+    /// End some seconds after the last registration left; end quietly if a host runs already (what applications use)
+    #[arg(long)]
+    pub(crate) on_demand: bool,
+}
+
+/// Arguments of `portico status`.
+#[derive(Debug, Args)]
+pub(crate) struct StatusArguments {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show it again every second, until interrupted
+    #[arg(long)]
+    pub(crate) watch: bool,
+}
+
+/// `portico reserve`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Reserve {
+    /// Reserve a prefix, and all below it
+    #[command(after_help = "Examples:\n  \
+        portico reserve add http://+:80/shop/ --user ann --group shop\n  \
+        portico reserve add https://+:443/ --user www --delegate\n\n\
+        Only these users (and root) may then register it. On ports below 1024 nobody but root may register without a\n\
+        reservation. A reserved prefix that nobody serves answers 503. The reservation outlives the host.")]
+    Add(ReserveArguments),
+    /// Show all reservations
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take a reservation back
+    Remove {
+        /// URL prefix, such as http://+:80/shop/
+        prefix: String,
+    },
+}
+
+/// Arguments of `portico reserve add`.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("whom").required(true).multiple(true).args(["user", "group", "everyone"]))]
+pub(crate) struct ReserveArguments {
+    /// URL prefix, such as http://+:80/shop/
+    pub(crate) prefix: String,
+    /// A user that may register it, by name or number (may be given several times)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Vec<String>,
+    /// A group whose members may (may be given several times)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) group: Vec<String>,
+    /// Every user may
+    #[arg(long)]
+    pub(crate) everyone: bool,
+    /// They may also reserve prefixes below it for others
+    #[arg(long)]
+    pub(crate) delegate: bool,
+}
+
+/// `portico cert`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Cert {
+    /// Use a certificate
+    #[command(after_help = "Examples:\n  \
+        portico cert add --cert /etc/ssl/a.pem --key /etc/ssl/a.key\n  \
+        portico cert add --cert a.pem --key a.key --port 8443 --name a.example --name '*.a.example'\n  \
+        portico cert add --cert a.pem --key a.key --client-ca staff.pem --require-client-certificate\n\n\
+        The first certificate of a port serves clients that ask for no name or an unknown one. Files that change are\n\
+        read again by themselves.")]
+    Add(CertArguments),
+    /// Show all certificates
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Use a certificate no more
+    Remove {
+        /// Its certificate file, as in the list
+        #[arg(value_name = "FILE")]
+        certificate: PathBuf,
+        /// The port that it is bound to
+        #[arg(long)]
+        port: Option<u16>,
+    },
+}
+
+/// Arguments of `portico cert add`.
+#[derive(Debug, Args)]
+pub(crate) struct CertArguments {
+    /// PEM file with the certificate and its chain
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cert: PathBuf,
+    /// PEM file with the private key
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: PathBuf,
+    /// Only for this port [default: all https ports]
+    #[arg(long)]
+    pub(crate) port: Option<u16>,
+    /// Only for this name of SNI (may be given several times) [default: the certificate's names]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Vec<String>,
+    /// PEM file with the authorities of client certificates: clients are asked for one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) client_ca: Option<PathBuf>,
+    /// Refuse clients without a certificate of these authorities
+    #[arg(long, requires = "client_ca")]
+    pub(crate) require_client_certificate: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_reservation_names_somebody() {
+        let parse = |arguments: &[&str]| {
+            Cli::try_parse_from(
+                ["portico", "reserve", "add", "http://+:80/"]
+                    .iter()
+                    .chain(arguments),
+            )
+        };
+        assert!(parse(&[]).is_err());
+        assert!(parse(&["--user", "ann", "--group", "staff"]).is_ok());
+    }
+}

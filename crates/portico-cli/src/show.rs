@@ -1,0 +1,28 @@
+//! Printing. A reader that has gone (`portico status | head`) is no error.
+
+use std::io::{self, Write};
+
+use crate::Failed;
+
+/// A line to standard output.
+pub(crate) fn line(text: &str) -> Result<(), Failed> {
+    let mut out = io::stdout().lock();
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failed::new(format!(
+            "standard output can't be written: {error}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// An error to standard error.
+pub(crate) fn error(text: &str) {
+    // Nowhere else to say it.
+    let _ = writeln!(io::stderr().lock(), "portico: {text}");
+}
+
+/// Anything as JSON to standard output.
+pub(crate) fn json(value: &impl serde::Serialize) -> Result<(), Failed> {
+    let text = serde_json::to_string_pretty(value);
+    line(&text.map_err(|error| Failed::new(error.to_string()))?)
+}

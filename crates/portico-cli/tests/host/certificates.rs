@@ -1,0 +1,84 @@
+//! `https` ports: certificates by port and name, and their renewal.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::application::Application;
+use crate::harness::{Host, free_port, wait_for};
+
+/// Writes a new certificate of this name, and a copy of it for clients to trust.
+fn issue(folder: &Path, file: &str, name: &str) -> (String, String) {
+    let issued = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
+    let path = |end: &str| folder.join(format!("{file}.{end}")).display().to_string();
+    fs::write(path("key"), issued.signing_key.serialize_pem()).unwrap();
+    fs::write(path("pem"), issued.cert.pem()).unwrap();
+    fs::write(path("trusted"), issued.cert.pem()).unwrap();
+    (path("pem"), path("key"))
+}
+
+/// What a client gets that trusts this certificate alone; empty if it does not trust the host.
+fn get(folder: &Path, trusted: &str, name: &str, port: u16) -> String {
+    let output = Command::new("curl")
+        .args([
+            "-sS",
+            "--max-time",
+            "20",
+            "--resolve",
+            &format!("{name}:{port}:127.0.0.1"),
+            "--cacert",
+        ])
+        .arg(folder.join(format!("{trusted}.trusted")))
+        .arg(format!("https://{name}:{port}/"))
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn certificates_are_chosen_by_name_and_renewed_without_a_restart() {
+    let host = Host::start(&[]);
+    let port = free_port();
+    let folder = host.folder.path().to_owned();
+    let (a_pem, a_key) = issue(&folder, "a", "a.test");
+    let (b_pem, b_key) = issue(&folder, "b", "b.test");
+    host.done(&["cert", "add", "--cert", &a_pem, "--key", &a_key]);
+    let wrong = host.refused(1, &["cert", "add", "--cert", &b_pem, "--key", &a_key]);
+    assert!(wrong.contains("b.pem can't be used"), "{wrong}");
+    let _application =
+        Application::start(&host.socket(), &format!("https://*:{port}/"), "it").unwrap();
+    assert_eq!(get(&folder, "a", "a.test", port), "it");
+    assert_eq!(get(&folder, "b", "b.test", port), "");
+    // While the port is open.
+    host.done(&[
+        "cert",
+        "add",
+        "--cert",
+        &b_pem,
+        "--key",
+        &b_key,
+        "--port",
+        &port.to_string(),
+    ]);
+    assert_eq!(get(&folder, "a", "a.test", port), "it");
+    assert_eq!(get(&folder, "b", "b.test", port), "it");
+    let list = host.done(&["cert", "list"]);
+    assert!(
+        list.contains(&format!("{b_pem}  port {port}  b.test")),
+        "{list}"
+    );
+    // Renewed: noticed by itself.
+    issue(&folder, "a", "a.test");
+    wait_for("the new certificate", || {
+        get(&folder, "a", "a.test", port) == "it"
+    });
+    // A bad file: the one before stays.
+    fs::write(&a_pem, "nonsense").unwrap();
+    wait_for("the problem to be seen", || {
+        host.done(&["cert", "list"])
+            .contains("no certificate in it")
+    });
+    assert_eq!(get(&folder, "a", "a.test", port), "it");
+    host.done(&["cert", "remove", &b_pem, "--port", &port.to_string()]);
+    assert_eq!(get(&folder, "b", "b.test", port), "");
+}

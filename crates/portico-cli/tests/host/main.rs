@@ -1,0 +1,16 @@
+//! The program `portico` with real sockets and processes.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+mod application;
+mod certificates;
+mod commands;
+mod harness;
+mod life;
+mod registrations;
+mod upgrading;
+
+/// Not a test: what `application::Process` starts.
+#[test]
+fn application_process() {
+    application::process_main();
+}

@@ -1,0 +1,183 @@
+//! Who may register what, and what a client gets.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+
+use serde_json::Value;
+
+use crate::application::{Application, Process, register_line};
+use crate::harness::{Host, free_port, get, wait_for};
+
+const ANN: u32 = 10_001;
+const BOB: u32 = 10_002;
+
+fn say(host: &Host, lines: &str) -> Value {
+    let mut stream = UnixStream::connect(host.socket()).unwrap();
+    stream.write_all(lines.as_bytes()).unwrap();
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer).unwrap();
+    serde_json::from_str(&answer).unwrap()
+}
+
+#[test]
+fn two_applications_share_a_port_by_prefix_and_the_rest_is_404() {
+    let host = Host::start(&[]);
+    let port = free_port();
+    let one = Application::start(&host.socket(), &format!("http://*:{port}/1/"), "one").unwrap();
+    let _two = Application::start(&host.socket(), &format!("http://*:{port}/2/"), "two").unwrap();
+    assert_eq!(one.answer["type"], "registered");
+    assert_eq!(one.answer["address"]["port"], port);
+    assert_eq!(one.answer["keepAliveTimeout"], 5000);
+    assert_eq!(get(port, "/1/x").unwrap(), (200, "one".into()));
+    assert_eq!(get(port, "/2").unwrap(), (200, "two".into()));
+    assert_eq!(get(port, "/3/").unwrap().0, 404);
+    let status = host.status();
+    assert_eq!(status["unrouted"], 1);
+    assert_eq!(status["prefixes"][0]["requests"], 1);
+    assert_eq!(status["prefixes"][0]["processes"][0]["program"], "one");
+    drop(one);
+    wait_for("one to be gone", || {
+        host.processes(&format!("http://*:{port}/1/")) == 0
+    });
+    assert_eq!(get(port, "/2/").unwrap(), (200, "two".into()));
+}
+
+#[test]
+fn a_thousand_prefixes_are_registered_and_served() {
+    let host = Host::start(&[]);
+    let port = free_port();
+    let applications: Vec<_> = (0..1000)
+        .map(|number| {
+            let prefix = format!("http://*:{port}/{number}/");
+            let mut stream = UnixStream::connect(host.socket()).unwrap();
+            let line = register_line(&prefix, "many");
+            stream.write_all(format!("{line}\n").as_bytes()).unwrap();
+            let mut answer = String::new();
+            BufReader::new(&stream).read_line(&mut answer).unwrap();
+            assert!(answer.contains("registered"), "{answer}");
+            stream
+        })
+        .collect();
+    assert_eq!(host.status()["prefixes"].as_array().unwrap().len(), 1000);
+    drop(applications);
+    let prefix = format!("http://*:{port}/999/");
+    wait_for("all to be gone", || host.processes(&prefix) == 0);
+    let _one = Application::start(&host.socket(), &prefix, "one").unwrap();
+    assert_eq!(get(port, "/999/").unwrap(), (200, "one".into()));
+}
+
+#[test]
+fn what_is_wrong_with_a_registration_has_a_code_and_says_what_to_do() {
+    let host = Host::start(&[]);
+    let taken = std::net::TcpListener::bind("0.0.0.0:0").unwrap();
+    let busy = taken.local_addr().unwrap().port();
+    let port = free_port();
+    let _application =
+        Application::start(&host.socket(), &format!("http://*:{port}/"), "it").unwrap();
+    let rows = [
+        (
+            register_line("http://*:8080", "it").replace("8080", "x"),
+            "ERR_PORTICO_PREFIX_INVALID",
+            "",
+        ),
+        (
+            register_line(&format!("http://*:{busy}/"), "it"),
+            "EADDRINUSE",
+            "in use by another program",
+        ),
+        (
+            register_line(&format!("https://*:{port}/"), "it"),
+            "ERR_PORTICO_SCHEME_CONFLICT",
+            "one scheme",
+        ),
+        (
+            register_line(&format!("https://*:{}/", free_port()), "it"),
+            "ERR_PORTICO_NO_CERTIFICATE",
+            "portico cert add",
+        ),
+        (
+            register_line("http://*:8080/", "it").replace("\"protocol\":1", "\"protocol\":9"),
+            "ERR_PORTICO_PROTOCOL",
+            "upgrade the host",
+        ),
+        (
+            register_line("http://*:8080/", "it").replace("\"protocol\":1", "\"protocol\":0"),
+            "ERR_PORTICO_PROTOCOL",
+            "upgrade the application",
+        ),
+        ("{}".into(), "ERR_PORTICO_REQUEST", "missing field"),
+        (
+            r#"{"type":"leave"}"#.into(),
+            "ERR_PORTICO_REQUEST",
+            "nothing is registered",
+        ),
+    ];
+    for (line, code, part) in rows {
+        let answer = say(&host, &format!("{line}\n"));
+        assert_eq!(
+            (&answer["type"], &answer["code"]),
+            (&"error".into(), &code.into()),
+            "{answer}"
+        );
+        assert!(
+            answer["message"].as_str().unwrap().contains(part),
+            "{answer}"
+        );
+    }
+    let endless = "x".repeat(64 * 1024);
+    assert_eq!(say(&host, &endless)["code"], "ERR_PORTICO_REQUEST");
+}
+
+#[test]
+fn a_process_that_is_killed_is_noticed_and_its_queue_waits_for_the_next() {
+    let host = Host::start(&[]);
+    let port = free_port();
+    let prefix = format!("http://*:{port}/");
+    let (mut process, answer) = Process::start(&host.socket(), &prefix, "first", None);
+    assert_eq!(answer["type"], "registered");
+    assert_eq!(
+        host.status()["prefixes"][0]["processes"][0]["pid"],
+        process.pid()
+    );
+    assert_eq!(get(port, "/").unwrap().1, "first");
+    process.kill();
+    wait_for("its death to be noticed", || host.processes(&prefix) == 0);
+    // Comes while nobody serves, waits, and is answered by the next.
+    let waiting = std::thread::spawn(move || get(port, "/").unwrap());
+    wait_for("the request to wait", || {
+        host.status()["prefixes"][0]["waiting"] == 1
+    });
+    let _next = Application::start(&host.socket(), &prefix, "second").unwrap();
+    assert_eq!(waiting.join().unwrap(), (200, "second".into()));
+}
+
+#[test]
+fn two_users_share_a_port_and_reservations_decide() {
+    if !rustix::process::geteuid().is_root() {
+        return; // Only root can be two users.
+    }
+    let host = Host::start(&[]);
+    let port = free_port();
+    let prefix = |path: &str| format!("http://*:{port}{path}");
+    let start = |path: &str, user| Process::start(&host.socket(), &prefix(path), path, Some(user));
+    let (_a, answer) = start("/a/", ANN);
+    assert_eq!(answer["type"], "registered", "{answer}");
+    let (_b, answer) = start("/b/", BOB);
+    assert_eq!(answer["type"], "registered", "{answer}");
+    assert_eq!(
+        (get(port, "/a/").unwrap().1, get(port, "/b/").unwrap().1),
+        ("/a/".into(), "/b/".into())
+    );
+    for path in ["/a/", "/a/deeper/"] {
+        let (_process, answer) = start(path, BOB);
+        assert_eq!(answer["code"], "ERR_PORTICO_PREFIX_TAKEN", "{answer}");
+    }
+    let (_low, answer) = Process::start(&host.socket(), "http://*:81/", "low", Some(ANN));
+    assert_eq!(answer["code"], "EACCES", "{answer}");
+
+    host.done(&["reserve", "add", &prefix("/c/"), "--user", &ANN.to_string()]);
+    let (_c, answer) = start("/c/", BOB);
+    assert_eq!(answer["code"], "ERR_PORTICO_PREFIX_RESERVED", "{answer}");
+    let (_c, answer) = start("/c/", ANN);
+    assert_eq!(answer["type"], "registered", "{answer}");
+}

@@ -1,0 +1,397 @@
+//! Certificates of `https` ports: read from PEM files, bound to ports and SNI names, read again when the files change.
+//!
+//! The files are looked at once a second (by what stat(2) says, symbolic links followed) and not by inotify, which
+//! misses what certificate managers do: links switched far up the path, bind mounts, network file systems. A new pair
+//! that can't be used is reported, and the old one stays in use.
+
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use portico_tls::{CertificateSummary, Context, ContextOptions, Identity};
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+
+use crate::protocol::CertificateRecord;
+use crate::{Failure, code};
+
+/// Certificates of a host, at most.
+pub const MAX_CERTIFICATES: usize = 10_000;
+/// Bytes of a PEM file, at most.
+const MAX_FILE_BYTES: u64 = 4 << 20;
+
+/// The certificates in use, those of the configuration before those of run time.
+#[derive(Debug, Default)]
+pub struct Certificates {
+    entries: Vec<Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    record: CertificateRecord,
+    loaded: Loaded,
+    files: Vec<Option<Stamp>>,
+    /// Why the files as they are now are not in use.
+    problem: Option<String>,
+}
+
+/// A context with the names it is for.
+#[derive(Clone)]
+pub struct Loaded {
+    /// Key, certificate, client authorities.
+    pub context: Context,
+    /// SNI names, possibly with `*`.
+    pub names: Vec<String>,
+    /// End of the validity, seconds since 1970.
+    pub not_after: i64,
+}
+
+impl std::fmt::Debug for Loaded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Loaded")
+            .field("names", &self.names)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What tells one version of a file from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+}
+
+impl Certificates {
+    /// Reads all certificates. Blocks on the disk.
+    ///
+    /// # Errors
+    /// The first one that can't be used, or that is there twice.
+    pub fn load(records: impl IntoIterator<Item = CertificateRecord>) -> Result<Self, Failure> {
+        let mut certificates = Self::default();
+        for record in records {
+            certificates.add(record)?;
+        }
+        Ok(certificates)
+    }
+
+    /// Reads one more. Blocks on the disk.
+    ///
+    /// # Errors
+    /// It can't be used, or is there already; nothing has changed then.
+    pub fn add(&mut self, record: CertificateRecord) -> Result<(), Failure> {
+        if self.find(&record.certificate, record.port).is_some() {
+            return Err(Failure::new(
+                code::CERTIFICATE,
+                format!(
+                    "{} is in use already; remove it first to change it (a new file under the same name is noticed by \
+                     itself)",
+                    describe(&record)
+                ),
+            ));
+        }
+        if self.entries.len() >= MAX_CERTIFICATES {
+            let text =
+                format!("this host has {MAX_CERTIFICATES} certificates, and that is the limit");
+            return Err(Failure::new(code::LIMIT, text));
+        }
+        // Before reading: a change in between is noticed at the next look.
+        let files = stamps(&record);
+        let loaded = load(&record)?;
+        self.entries.push(Entry {
+            record,
+            loaded,
+            files,
+            problem: None,
+        });
+        Ok(())
+    }
+
+    /// Takes a certificate out of use. Returns its record.
+    pub fn remove(&mut self, certificate: &str, port: Option<u16>) -> Option<CertificateRecord> {
+        let at = self.find(certificate, port)?;
+        Some(self.entries.remove(at).record)
+    }
+
+    /// One certificate's record.
+    #[must_use]
+    pub fn get(&self, certificate: &str, port: Option<u16>) -> Option<&CertificateRecord> {
+        self.entries
+            .get(self.find(certificate, port)?)
+            .map(|entry| &entry.record)
+    }
+
+    /// Reads those whose files have changed. Returns what to tell people, and whether a port must be told.
+    /// Blocks on the disk.
+    pub fn refresh(&mut self, force: bool) -> (bool, Vec<Result<String, Failure>>) {
+        let mut changed = false;
+        let mut news = Vec::new();
+        for entry in &mut self.entries {
+            let files = stamps(&entry.record);
+            if !force && files == entry.files {
+                continue;
+            }
+            entry.files = files;
+            match load(&entry.record) {
+                Ok(loaded) => {
+                    entry.loaded = loaded;
+                    entry.problem = None;
+                    changed = true;
+                    news.push(Ok(describe(&entry.record)));
+                }
+                Err(failure) => {
+                    entry.problem = Some(failure.message.clone());
+                    news.push(Err(failure));
+                }
+            }
+        }
+        (changed, news)
+    }
+
+    /// What serves a port: the default first, which is one without names if there is any. A certificate that is bound
+    /// to the port comes before those for all.
+    #[must_use]
+    pub fn for_port(&self, port: u16) -> Vec<Loaded> {
+        let bound = |to: Option<u16>| {
+            let matching = move |entry: &&Entry| entry.record.port == to;
+            self.entries.iter().filter(matching)
+        };
+        let mut all: Vec<_> = bound(Some(port)).chain(bound(None)).collect();
+        all.sort_by_key(|entry| !entry.record.names.is_empty());
+        all.into_iter().map(|entry| entry.loaded.clone()).collect()
+    }
+
+    /// For people.
+    #[must_use]
+    pub fn list(&self) -> Vec<CertificateRecord> {
+        let row = |entry: &Entry| CertificateRecord {
+            names: entry.loaded.names.clone(),
+            not_after: entry.loaded.not_after,
+            problem: entry.problem.clone(),
+            ..entry.record.clone()
+        };
+        self.entries.iter().map(row).collect()
+    }
+
+    fn find(&self, certificate: &str, port: Option<u16>) -> Option<usize> {
+        self.entries
+            .iter()
+            .position(|entry| entry.record.certificate == certificate && entry.record.port == port)
+    }
+}
+
+fn describe(record: &CertificateRecord) -> String {
+    match record.port {
+        Some(port) => format!("certificate {} for port {port}", record.certificate),
+        None => format!("certificate {}", record.certificate),
+    }
+}
+
+fn load(record: &CertificateRecord) -> Result<Loaded, Failure> {
+    let chain = certificates(&record.certificate)?;
+    let key = PrivateKeyDer::from_pem_slice(&read(&record.key)?).map_err(|error| {
+        let text = match error {
+            rustls_pki_types::pem::Error::NoItemsFound => {
+                "no private key in it (one with a passphrase can't be used: remove it with `openssl pkey`)".to_owned()
+            }
+            other => other.to_string(),
+        };
+        unusable(&record.key, text)
+    })?;
+    let summary = chain
+        .first()
+        .and_then(|leaf| CertificateSummary::read(leaf))
+        .ok_or_else(|| unusable(&record.certificate, "its first certificate can't be read"))?;
+    let ca = match &record.client_ca {
+        Some(path) => certificates(path)?,
+        None => Vec::new(),
+    };
+    let options = ContextOptions {
+        identities: vec![Identity {
+            chain,
+            key: key.secret_der().to_vec(),
+        }],
+        request_cert: record.request_client_certificate || record.require_client_certificate,
+        reject_unauthorized: record.require_client_certificate,
+        ca,
+        alpn: vec![b"http/1.1".to_vec()],
+        ..ContextOptions::default()
+    };
+    let context = Context::new(&options)
+        .map_err(|error| unusable(&record.certificate, format!("with {}: {error}", record.key)))?;
+    let names = if record.names.is_empty() {
+        summary.dns_names
+    } else {
+        record.names.clone()
+    };
+    Ok(Loaded {
+        context,
+        names,
+        not_after: summary.not_after,
+    })
+}
+
+fn certificates(path: &str) -> Result<Vec<Vec<u8>>, Failure> {
+    let bytes = read(path)?;
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes)
+        .map(|item| item.map(|der| der.to_vec()))
+        .collect();
+    let chain = chain.map_err(|error| unusable(path, error))?;
+    if chain.is_empty() {
+        return Err(unusable(
+            path,
+            "no certificate in it; it must be a PEM file",
+        ));
+    }
+    Ok(chain)
+}
+
+fn read(path: &str) -> Result<Vec<u8>, Failure> {
+    if !Path::new(path).is_absolute() {
+        return Err(unusable(path, "the path must be absolute"));
+    }
+    let metadata = std::fs::metadata(path).map_err(|error| unusable(path, error))?;
+    if !metadata.is_file() || metadata.len() > MAX_FILE_BYTES {
+        return Err(unusable(path, "not a file, or one of more than 4 MiB"));
+    }
+    std::fs::read(path).map_err(|error| unusable(path, error))
+}
+
+fn unusable(path: &str, why: impl std::fmt::Display) -> Failure {
+    Failure::new(code::CERTIFICATE, format!("{path} can't be used: {why}"))
+}
+
+fn stamps(record: &CertificateRecord) -> Vec<Option<Stamp>> {
+    [
+        Some(&record.certificate),
+        Some(&record.key),
+        record.client_ca.as_ref(),
+    ]
+    .into_iter()
+    .flatten()
+    .map(|path| std::fs::metadata(path).ok().as_ref().map(Stamp::of))
+    .collect()
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            size: metadata.size(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn issue(folder: &Path, file: &str, names: &[&str]) -> CertificateRecord {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let issued = rcgen::generate_simple_self_signed(names).unwrap();
+        let path = |end: &str| folder.join(format!("{file}.{end}")).display().to_string();
+        let record = CertificateRecord {
+            certificate: path("pem"),
+            key: path("key"),
+            ..CertificateRecord::default()
+        };
+        fs::write(&record.certificate, issued.cert.pem()).unwrap();
+        fs::write(&record.key, issued.signing_key.serialize_pem()).unwrap();
+        record
+    }
+
+    #[test]
+    fn a_certificate_serves_its_own_names_and_a_bound_one_comes_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let all = issue(folder.path(), "all", &["a.test"]);
+        let bound = CertificateRecord {
+            port: Some(8443),
+            ..issue(folder.path(), "bound", &["b.test", "*.b.test"])
+        };
+        let certificates = Certificates::load([all, bound]).unwrap();
+        let names = |port| -> Vec<_> {
+            let loaded = certificates.for_port(port);
+            loaded.into_iter().map(|loaded| loaded.names).collect()
+        };
+        assert_eq!(names(443), [vec!["a.test"]]);
+        assert_eq!(names(8443), [vec!["b.test", "*.b.test"], vec!["a.test"]]);
+    }
+
+    #[test]
+    fn a_file_that_changed_is_read_again_and_a_bad_one_leaves_the_old_in_use() {
+        let folder = tempfile::tempdir().unwrap();
+        let record = issue(folder.path(), "it", &["old.test"]);
+        let mut certificates = Certificates::load([record.clone()]).unwrap();
+        assert!(certificates.refresh(false).1.is_empty());
+        fs::write(&record.certificate, "nonsense").unwrap();
+        let (changed, news) = certificates.refresh(false);
+        assert!(!changed && news.len() == 1 && news[0].is_err());
+        let listed = &certificates.list()[0];
+        assert!(
+            listed
+                .problem
+                .as_ref()
+                .unwrap()
+                .contains("no certificate in it")
+        );
+        assert_eq!(certificates.for_port(443)[0].names, ["old.test"]);
+        issue(folder.path(), "it", &["new.test"]);
+        assert!(certificates.refresh(false).0);
+        assert_eq!(certificates.for_port(443)[0].names, ["new.test"]);
+        assert_eq!(certificates.list()[0].problem, None);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_file_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let good = issue(folder.path(), "good", &["a.test"]);
+        let other = issue(folder.path(), "other", &["b.test"]);
+        let rows = [
+            (
+                CertificateRecord {
+                    certificate: "/no/such.pem".into(),
+                    ..good.clone()
+                },
+                "/no/such.pem can't be used: No such file",
+            ),
+            (
+                CertificateRecord {
+                    certificate: "relative.pem".into(),
+                    ..good.clone()
+                },
+                "must be absolute",
+            ),
+            (
+                CertificateRecord {
+                    key: good.certificate.clone(),
+                    ..good.clone()
+                },
+                "no private key in it",
+            ),
+            (
+                CertificateRecord {
+                    certificate: good.key.clone(),
+                    ..good.clone()
+                },
+                "no certificate in it",
+            ),
+            (
+                CertificateRecord {
+                    key: other.key,
+                    ..good.clone()
+                },
+                "good.pem can't be used: with",
+            ),
+        ];
+        for (record, expected) in rows {
+            let failure = Certificates::load([record]).unwrap_err();
+            assert!(failure.message.contains(expected), "{}", failure.message);
+        }
+        let twice = Certificates::load([good.clone(), good]).unwrap_err();
+        assert!(twice.message.contains("in use already"));
+    }
+}

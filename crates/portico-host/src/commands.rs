@@ -1,0 +1,337 @@
+//! What the commands of `portico` do to a host.
+
+use std::time::Instant;
+
+use portico_sys::Credentials;
+
+use crate::host::{Host, Phase};
+use crate::protocol::{Answer, Certificate, CertificateRecord, ReservationRecord, Reserve};
+use crate::registry::{Owner, Queue};
+use crate::status::{ListenerStatus, PrefixStatus, ProcessStatus, Status, Totals};
+use crate::users::{self, parse_prefix, user_name};
+use crate::{Failure, code, place, rules};
+
+impl Host {
+    /// Whether this peer may change the host: its own user, and root.
+    ///
+    /// # Errors
+    /// `EACCES`.
+    pub(crate) fn check_master(peer: &Credentials) -> Result<(), Failure> {
+        if peer.uid == 0 || peer.uid == place::effective_user() {
+            return Ok(());
+        }
+        let text = format!(
+            "only root and {}, whose host this is, may do that",
+            user_name(place::effective_user())
+        );
+        Err(Failure::new(code::EACCES, text))
+    }
+
+    /// `portico reserve`.
+    ///
+    /// # Errors
+    /// Not allowed, malformed, contradicting another one: nothing has changed then. A state file that can't be
+    /// written.
+    pub(crate) fn reserve(
+        &mut self,
+        peer: &Credentials,
+        command: Reserve,
+    ) -> Result<Answer, Failure> {
+        match command {
+            Reserve::List => Ok(Answer {
+                reservations: Some(self.reservations()),
+                ..Answer::default()
+            }),
+            Reserve::Add(record) => self.add_reservation(peer, record),
+            Reserve::Remove { prefix } => self.remove_reservation(peer, &prefix),
+        }
+    }
+
+    fn add_reservation(
+        &mut self,
+        peer: &Credentials,
+        record: ReservationRecord,
+    ) -> Result<Answer, Failure> {
+        let reservation = users::reservation(&record)?;
+        self.check_reserver(peer, &record.prefix)?;
+        let mut all = self.registry.rules().reservations.clone();
+        all.add(reservation.clone())
+            .map_err(|conflict| Failure::new(conflict.code(), conflict.to_string()))?;
+        let mut state = self.state.clone();
+        let prefix = reservation.prefix.to_string();
+        state.reservations.push(ReservationRecord {
+            prefix: prefix.clone(),
+            configured: false,
+            ..record
+        });
+        self.change_state(state)?;
+        tracing::info!(uid = peer.uid, "{prefix} reserved");
+        Ok(Answer::said(format!("{prefix} is reserved")))
+    }
+
+    fn remove_reservation(&mut self, peer: &Credentials, text: &str) -> Result<Answer, Failure> {
+        let prefix = parse_prefix(text)?;
+        self.check_reserver(peer, text)?;
+        let same = |record: &ReservationRecord| {
+            parse_prefix(&record.prefix).ok().as_ref() == Some(&prefix)
+        };
+        if self.settings.reservations.iter().any(same) {
+            let text = format!(
+                "the reservation of {prefix} stands in the configuration file: remove it there, then `portico reload`"
+            );
+            return Err(Failure::new(code::CONFIGURATION, text));
+        }
+        let mut state = self.state.clone();
+        let before = state.reservations.len();
+        state.reservations.retain(|record| !same(record));
+        if state.reservations.len() == before {
+            let text = format!(
+                "there is no reservation of {prefix}; `portico reserve list` shows those there are"
+            );
+            return Err(Failure::new(code::REQUEST, text));
+        }
+        self.change_state(state)?;
+        tracing::info!(uid = peer.uid, "{prefix} no longer reserved");
+        Ok(Answer::said(format!("{prefix} is no longer reserved")))
+    }
+
+    /// The host's masters may reserve what they like, others below a reservation of theirs that says `delegate`.
+    fn check_reserver(&self, peer: &Credentials, text: &str) -> Result<(), Failure> {
+        if Self::check_master(peer).is_ok() {
+            return Ok(());
+        }
+        let prefix = parse_prefix(text)?;
+        let owner = Owner {
+            uid: peer.uid,
+            gids: peer.gids.clone(),
+        };
+        self.registry
+            .rules()
+            .reservations
+            .may_reserve(&prefix, owner.requester())
+            .map_err(|denied| Failure::new(denied.code(), format!("{prefix}: {denied}")))
+    }
+
+    /// Puts run-time reservations into force, then into the file. If the file can't be written they are in force until
+    /// the host ends, and the caller is told.
+    fn change_state(&mut self, state: crate::state::State) -> Result<(), Failure> {
+        self.registry.apply(rules::rules(&self.settings, &state)?)?;
+        self.state = state;
+        self.publish_routes();
+        self.close_unneeded_listeners();
+        self.state_file.save(&self.state)
+    }
+
+    /// All reservations: those of the configuration first.
+    fn reservations(&self) -> Vec<ReservationRecord> {
+        let configured = self
+            .settings
+            .reservations
+            .iter()
+            .map(|record| ReservationRecord {
+                configured: true,
+                ..record.clone()
+            });
+        configured
+            .chain(self.state.reservations.iter().cloned())
+            .collect()
+    }
+
+    /// `portico cert`. Blocks on the disk.
+    ///
+    /// # Errors
+    /// Not usable, not there: nothing has changed then. A state file that can't be written.
+    pub(crate) fn certificate(&mut self, command: Certificate) -> Result<Answer, Failure> {
+        match command {
+            Certificate::List => Ok(Answer {
+                certificates: Some(self.certificate_list()),
+                ..Answer::default()
+            }),
+            Certificate::Add(record) => {
+                self.certificates.add(record.clone())?;
+                let text = format!("{} is in use for new connections", record.certificate);
+                self.state.certificates.push(record);
+                self.certificates_changed()?;
+                Ok(Answer::said(text))
+            }
+            Certificate::Remove { certificate, port } => {
+                self.remove_certificate(&certificate, port)
+            }
+        }
+    }
+
+    fn remove_certificate(
+        &mut self,
+        certificate: &str,
+        port: Option<u16>,
+    ) -> Result<Answer, Failure> {
+        let is =
+            |record: &CertificateRecord| record.certificate == certificate && record.port == port;
+        if self.settings.certificates.iter().any(is) {
+            let text = format!(
+                "{certificate} stands in the configuration file: remove it there, then `portico reload`"
+            );
+            return Err(Failure::new(code::CONFIGURATION, text));
+        }
+        let before = self.state.certificates.len();
+        self.state.certificates.retain(|record| !is(record));
+        if self.state.certificates.len() == before {
+            let port = port.map_or_else(String::new, |port| format!(" for port {port}"));
+            let text = format!(
+                "there is no certificate {certificate}{port}; `portico cert list` shows those there are"
+            );
+            return Err(Failure::new(code::REQUEST, text));
+        }
+        self.certificates.remove(certificate, port);
+        self.certificates_changed()?;
+        Ok(Answer::said(format!(
+            "{certificate} is no longer used for new connections"
+        )))
+    }
+
+    fn certificates_changed(&mut self) -> Result<(), Failure> {
+        self.refresh_listeners(true);
+        self.state_file.save(&self.state)
+    }
+
+    /// All certificates. Those that could not be used when the host started are there too.
+    fn certificate_list(&self) -> Vec<CertificateRecord> {
+        let mut list = self.certificates.list();
+        for record in &mut list {
+            let same = |other: &CertificateRecord| {
+                other.certificate == record.certificate && other.port == record.port
+            };
+            record.configured = self.settings.certificates.iter().any(same);
+        }
+        let unused = |record: &&CertificateRecord| {
+            self.certificates
+                .get(&record.certificate, record.port)
+                .is_none()
+        };
+        let unused = self.state.certificates.iter().filter(unused);
+        list.extend(unused.map(|record| CertificateRecord {
+            problem: Some(
+                "could not be used when the host read it; `portico reload` tries again".into(),
+            ),
+            ..record.clone()
+        }));
+        list
+    }
+
+    /// The counters of all shards.
+    pub(crate) fn totals(&self) -> Totals {
+        let mut totals = Totals::default();
+        for shard in &self.shards {
+            totals.add(&shard.stats());
+        }
+        totals
+    }
+
+    /// `portico status`. May block on the user database.
+    pub(crate) fn status(&self) -> Status {
+        let totals = self.totals();
+        let listeners = self
+            .listeners
+            .open_ports()
+            .map(|(port, scheme)| ListenerStatus {
+                port,
+                scheme: scheme.to_string(),
+                addresses: self.listeners.addresses(port),
+            });
+        Status {
+            version: env!("CARGO_PKG_VERSION").into(),
+            pid: std::process::id(),
+            socket: self.place.path().display().to_string(),
+            configuration: self
+                .start
+                .configuration
+                .as_ref()
+                .map(|path| path.display().to_string()),
+            on_demand: self.start.on_demand,
+            phase: match self.phase {
+                Phase::Running | Phase::HandingOver => "running".into(),
+                Phase::Draining(_) => "stopping".into(),
+            },
+            uptime_seconds: Instant::now().duration_since(self.started).as_secs(),
+            shards: u32::try_from(self.shards.len()).unwrap_or(0),
+            connections: totals.connections,
+            requests: totals.all.requests,
+            requests_per_second: self.rates.all(),
+            unrouted: totals.unrouted,
+            bytes_read: totals.bytes_read,
+            bytes_written: totals.bytes_written,
+            listeners: listeners.collect(),
+            prefixes: self.prefixes(&totals),
+        }
+    }
+
+    fn prefixes(&self, totals: &Totals) -> Vec<PrefixStatus> {
+        let reservations = &self.registry.rules().reservations;
+        let mut rows: Vec<_> = self
+            .registry
+            .queues()
+            .iter()
+            .map(|(id, queue)| {
+                let counted = totals.queues.get(id).copied().unwrap_or_default();
+                let row = PrefixStatus {
+                    prefix: queue.prefix.to_string(),
+                    reserved: reservations.get(&queue.prefix).is_some(),
+                    site: self.registry.rules().sites.contains_key(&queue.prefix),
+                    waiting: counted.waiting,
+                    queue_length: queue.options.length,
+                    requests: counted.requests,
+                    requests_per_second: self.rates.queue(*id),
+                    refused: counted.refused,
+                    lost: counted.lost,
+                    moved: counted.moved,
+                    processes: self.processes(queue, *id, totals),
+                };
+                (queue.prefix.clone(), row)
+            })
+            .collect();
+        let unserved = |prefix: &portico_router::UrlPrefix| self.registry.queue(prefix).is_none();
+        let reserved = reservations.iter().map(|reservation| &reservation.prefix);
+        rows.extend(reserved.filter(|prefix| unserved(prefix)).map(|prefix| {
+            let row = PrefixStatus {
+                prefix: prefix.to_string(),
+                reserved: true,
+                ..PrefixStatus::default()
+            };
+            (prefix.clone(), row)
+        }));
+        rows.sort_by(|(a, _), (b, _)| a.cmp(b));
+        rows.into_iter().map(|(_, row)| row).collect()
+    }
+
+    fn processes(
+        &self,
+        queue: &Queue,
+        id: portico_dispatch::QueueId,
+        totals: &Totals,
+    ) -> Vec<ProcessStatus> {
+        // Those that leave are no longer in the queue's list, but still have requests.
+        let leaving = self.registry.members().iter();
+        let leaving = leaving.filter(|(_, member)| member.queue == id && member.leaving);
+        let members = queue
+            .members
+            .iter()
+            .chain(leaving.map(|(member, _)| member));
+        let rows = members.filter_map(|id| {
+            let member = self.registry.members().get(id)?;
+            let counted = totals.members.get(id).copied().unwrap_or_default();
+            Some(ProcessStatus {
+                member: id.0,
+                pid: member.process.pid,
+                program: member.process.program.clone(),
+                node: member.process.node.clone(),
+                user: user_name(member.owner.uid),
+                state: if member.leaving { "leaving" } else { "serving" }.into(),
+                in_flight: counted.in_flight,
+                untaken: counted.untaken,
+                requests: counted.requests,
+                requests_per_second: self.rates.member(*id),
+            })
+        });
+        rows.collect()
+    }
+}

@@ -1,0 +1,212 @@
+//! The configuration file in the host's own terms.
+
+use std::path::{Path, PathBuf};
+
+use portico_config::{CertificateOptions, Config, Id, Limits, ReservationOptions};
+use portico_dispatch::{Affinity, QueueOptions};
+use portico_engine::ListenerOptions;
+use portico_router::Scheme;
+
+use crate::protocol::{CertificateRecord, ReservationRecord};
+use crate::settings::{ListenerSettings, MAX_SHARDS, Settings};
+use crate::{Failure, code};
+
+/// Reads the file; without one: the defaults. Blocks on the disk.
+///
+/// # Errors
+/// All that is wrong with it, a line each, with line and column.
+pub fn read(path: Option<&Path>) -> Result<Settings, Failure> {
+    let Some(path) = path else {
+        return Ok(Settings::default());
+    };
+    let config = Config::load(path).map_err(|errors| {
+        let lines: Vec<_> = errors.iter().map(ToString::to_string).collect();
+        Failure::new(code::CONFIGURATION, lines.join("\n"))
+    })?;
+    Ok(settings(config))
+}
+
+pub(crate) fn settings(config: Config) -> Settings {
+    let shards = match config.host.shards {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        count => usize::try_from(count).unwrap_or(1),
+    };
+    let shards = u32::try_from(shards)
+        .unwrap_or(MAX_SHARDS)
+        .clamp(1, MAX_SHARDS);
+    let limits = limits(&config.limits);
+    let mut settings = Settings {
+        shards,
+        socket: config.host.socket.clone(),
+        idle_exit: config.host.idle_exit,
+        drain: config.host.drain_timeout,
+        default_queue: queue(&config.queue, shards),
+        sites: Default::default(),
+        unreserved: config.host.unreserved,
+        reservations: config.reservations.iter().map(reservation).collect(),
+        certificates: config.certificates.iter().map(certificate).collect(),
+        listeners: Default::default(),
+        limits,
+        config: Config::default(),
+    };
+    for site in &config.sites {
+        let options = QueueOptions {
+            retry_safe: site.retry_safe_methods,
+            affinity: site.affinity.as_ref().map_or(Affinity::None, affinity),
+            ..queue(&site.queue, shards)
+        };
+        settings.sites.insert(site.prefix.clone(), options);
+    }
+    for listener in &config.listeners {
+        let entry = settings.listeners.entry(listener.address.port);
+        let entry = entry.or_insert_with(|| ListenerSettings {
+            scheme: if listener.tls {
+                Scheme::Https
+            } else {
+                Scheme::Http
+            },
+            addresses: Vec::new(),
+            backlog: listener.backlog,
+        });
+        entry.addresses.extend(listener.address.ip);
+    }
+    settings.config = config;
+    settings
+}
+
+fn queue(options: &portico_config::QueueOptions, shards: u32) -> QueueOptions {
+    let retry_after = options.retry_after.as_millis().div_ceil(1000);
+    QueueOptions {
+        length: options.length,
+        wait: options.wait,
+        retry_after_seconds: u32::try_from(retry_after).unwrap_or(u32::MAX),
+        // A shard knows only its own.
+        max_in_flight: options.max_in_flight_per_process.div_ceil(shards),
+        ..QueueOptions::default()
+    }
+}
+
+fn affinity(rule: &portico_config::Affinity) -> Affinity {
+    match rule {
+        portico_config::Affinity::Cookie(name) => Affinity::Cookie(name.clone()),
+        portico_config::Affinity::Header(name) => Affinity::Header(name.clone()),
+        portico_config::Affinity::Segment(number) => Affinity::Segment(*number),
+    }
+}
+
+fn limits(limits: &Limits) -> ListenerOptions {
+    ListenerOptions {
+        headers_timeout: limits.headers_timeout,
+        request_timeout: limits.request_timeout,
+        keep_alive_timeout: limits.keep_alive_timeout,
+        keep_alive_timeout_buffer: limits.keep_alive_timeout_buffer,
+        timeout: limits.timeout,
+        connections_checking_interval: limits.connections_checking_interval,
+        max_requests_per_socket: limits.max_requests_per_socket,
+        max_headers_count: limits.max_headers_count,
+        max_header_size: usize::try_from(limits.max_header_size).unwrap_or(usize::MAX),
+        max_connections: Some(limits.max_connections).filter(|count| *count > 0),
+        no_delay: limits.no_delay,
+        keep_alive: limits.keep_alive,
+        keep_alive_initial_delay: limits.keep_alive_initial_delay,
+        high_water_mark: usize::try_from(limits.high_water_mark).unwrap_or(usize::MAX),
+        handshake_timeout: limits.handshake_timeout,
+        ..ListenerOptions::default()
+    }
+}
+
+fn reservation(options: &ReservationOptions) -> ReservationRecord {
+    let words = |ids: &[Id]| -> Vec<String> {
+        let word = |id: &Id| match id {
+            Id::Name(name) => name.clone(),
+            Id::Number(number) => number.to_string(),
+        };
+        ids.iter().map(word).collect()
+    };
+    ReservationRecord {
+        prefix: options.prefix.to_string(),
+        users: words(&options.users),
+        groups: words(&options.groups),
+        everyone: options.everyone,
+        delegate: options.delegate,
+        configured: true,
+    }
+}
+
+fn certificate(options: &CertificateOptions) -> CertificateRecord {
+    CertificateRecord {
+        certificate: absolute(&options.certificate),
+        key: absolute(&options.key),
+        port: Some(options.port),
+        names: options.names.clone(),
+        client_ca: options.client_ca.as_ref().map(absolute),
+        request_client_certificate: options.request_client_certificate,
+        require_client_certificate: options.require_client_certificate,
+        ..CertificateRecord::default()
+    }
+}
+
+/// As the records have it. (A path that is not UTF-8 names no file then, and the error says so.)
+fn absolute(path: &PathBuf) -> String {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+    whole.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_file_becomes_settings() {
+        let text = r#"
+            [host]
+            shards = 2
+            [queue]
+            retry_after = "1500ms"
+            max_in_flight_per_process = 5
+            [[listener]]
+            address = "127.0.0.1:8443"
+            tls = true
+            [[certificate]]
+            port = 8443
+            certificate = "/a.pem"
+            key = "/a.key"
+            [[site]]
+            prefix = "http://+:8080/a/"
+            retry_safe_methods = true
+            affinity = { cookie = "id" }
+            queue = { wait = "3s" }
+            [[reservation]]
+            prefix = "http://+:80/"
+            users = ["ann", 1001]
+        "#;
+        let settings = settings(Config::parse(text, "portico.toml").unwrap());
+        assert_eq!(settings.default_queue.retry_after_seconds, 2);
+        assert_eq!(settings.default_queue.max_in_flight, 3);
+        let listener = &settings.listeners[&8443];
+        assert_eq!(
+            (listener.scheme, listener.addresses.len()),
+            (Scheme::Https, 1)
+        );
+        let site = settings.sites.values().next().unwrap();
+        assert_eq!((site.wait, site.retry_safe), (Duration::from_secs(3), true));
+        assert_eq!(site.affinity, Affinity::Cookie("id".into()));
+        assert_eq!(settings.reservations[0].users, ["ann", "1001"]);
+        assert_eq!(settings.certificates[0].port, Some(8443));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_file_is_told_with_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("portico.toml");
+        std::fs::write(&path, "[host]\nshard = 2\n").unwrap();
+        let failure = read(Some(&path)).unwrap_err();
+        assert!(
+            failure.message.contains("portico.toml:2:1"),
+            "{}",
+            failure.message
+        );
+        assert!(failure.message.contains("shards"), "{}", failure.message);
+    }
+}

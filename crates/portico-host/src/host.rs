@@ -1,0 +1,488 @@
+//! The host's state, and what may be done to it. One thread owns it; nothing here waits, but for shards (well under a
+//! millisecond) and, where said, for the disk.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::time::{Duration, Instant};
+
+use portico_channel::shared::{Capacity, HostEnd, LAYOUT_VERSION};
+use portico_dispatch::{MemberId, QueueId, ShardThread};
+use portico_router::{Scheme, UrlPrefix};
+use portico_sys::{Credentials, Wake};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use crate::certificates::Certificates;
+use crate::listeners::{Listeners, Wanted};
+use crate::place::Place;
+use crate::protocol::{PROTOCOL_VERSION, Register, Registered, Reply};
+use crate::registry::{Owner, Registry};
+use crate::settings::Settings;
+use crate::state::{State, StateFile};
+use crate::status::Rates;
+use crate::users::parse_prefix;
+use crate::{Failure, code, rules};
+
+/// A channel's memory: room for what comes while the application is busy for a few milliseconds. Pages that are never
+/// used cost nothing.
+const CAPACITY: Capacity = Capacity {
+    events: 1 << 20,
+    commands: 1 << 20,
+};
+
+/// Connections that wait to be accepted on ports that the configuration does not name. The kernel lowers it to
+/// `net.core.somaxconn`.
+const BACKLOG: u32 = 4096;
+
+/// How a host was started.
+#[derive(Clone, Debug, Default)]
+pub struct Start {
+    /// Configuration file.
+    pub configuration: Option<PathBuf>,
+    /// Control socket, if it was named.
+    pub socket: Option<PathBuf>,
+    /// Folder of the state file, if it was named.
+    pub state: Option<PathBuf>,
+    /// Started by an application: ends when nobody is registered any more.
+    pub on_demand: bool,
+}
+
+/// Where the host is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// As usual.
+    Running,
+    /// A new program is being started to take over; nothing may change meanwhile.
+    HandingOver,
+    /// Nothing new is accepted; open connections may finish until then.
+    Draining(Instant),
+}
+
+/// The host.
+#[derive(Debug)]
+pub(crate) struct Host {
+    pub(crate) start: Start,
+    pub(crate) place: Place,
+    /// This program's file, for an upgrade to another one at the same path.
+    pub(crate) program: PathBuf,
+    pub(crate) settings: Settings,
+    pub(crate) state: State,
+    pub(crate) state_file: StateFile,
+    pub(crate) shards: Vec<ShardThread>,
+    pub(crate) registry: Registry,
+    pub(crate) listeners: Listeners,
+    pub(crate) certificates: Certificates,
+    pub(crate) rates: Rates,
+    pub(crate) phase: Phase,
+    pub(crate) started: Instant,
+    /// Since when nobody is registered.
+    pub(crate) idle_since: Instant,
+    /// Prefixes of the host before this one, with how many processes of theirs have not come back.
+    pub(crate) expected: BTreeMap<UrlPrefix, u32>,
+    /// A new program has taken over the control socket.
+    pub(crate) handed_over: bool,
+    sessions: BTreeMap<MemberId, UnboundedSender<Reply>>,
+}
+
+/// A registration that was accepted.
+#[derive(Debug)]
+pub(crate) struct Admission {
+    pub(crate) member: MemberId,
+    /// The first answer, and the descriptors that go with it.
+    pub(crate) reply: Reply,
+    pub(crate) descriptors: Vec<OwnedFd>,
+    /// Later lines.
+    pub(crate) lines: UnboundedReceiver<Reply>,
+}
+
+/// One registration's channels, before anybody uses them.
+struct Channels {
+    wake: Arc<Wake>,
+    /// For each shard: its end and its bell.
+    ends: Vec<(HostEnd, Wake)>,
+    descriptors: Vec<OwnedFd>,
+}
+
+impl Host {
+    /// Makes a host with its shards. Blocks on the disk for certificates.
+    ///
+    /// # Errors
+    /// A configured certificate or reservation can't be used; threads can't be made.
+    pub(crate) fn new(
+        start: Start,
+        place: Place,
+        settings: Settings,
+        state: State,
+        state_file: StateFile,
+        listeners: Listeners,
+    ) -> Result<Self, Failure> {
+        let certificates = rules::certificates(&settings, &state)?;
+        let mut registry = Registry::default();
+        registry.apply(rules::rules(&settings, &state)?)?;
+        let shards: io::Result<Vec<_>> = (0..settings.shards)
+            .map(|index| ShardThread::start(index, settings.shards))
+            .collect();
+        let now = Instant::now();
+        let host = Self {
+            start,
+            place,
+            program: std::env::current_exe().unwrap_or_else(|_| PathBuf::from("portico")),
+            settings,
+            state,
+            state_file,
+            shards: shards.map_err(|error| Failure::system("a shard can't be started", error))?,
+            registry,
+            listeners,
+            certificates,
+            rates: Rates::default(),
+            phase: Phase::Running,
+            started: now,
+            idle_since: now,
+            expected: BTreeMap::new(),
+            handed_over: false,
+            sessions: BTreeMap::new(),
+        };
+        host.publish_routes();
+        Ok(host)
+    }
+
+    /// Registers a prefix for a process.
+    ///
+    /// # Errors
+    /// Why not; nothing has changed then.
+    pub(crate) fn register(
+        &mut self,
+        peer: &Credentials,
+        register: Register,
+    ) -> Result<Admission, Failure> {
+        if self.phase != Phase::Running {
+            let text = "the host is about to end; register again in a moment";
+            return Err(Failure::new(code::HOST_STOPPING, text));
+        }
+        check_versions(&register)?;
+        let prefix = parse_prefix(&register.prefix)?;
+        let owner = Owner {
+            uid: peer.uid,
+            gids: peer.gids.clone(),
+        };
+        self.registry.check(&prefix, &owner)?;
+        let wanted = self.wanted(prefix.port(), prefix.scheme());
+        self.listeners.open(&self.shards, prefix.port(), wanted)?;
+        let admission = self.admit(&prefix, owner, peer.pid, register);
+        if admission.is_err() {
+            self.close_unneeded_listeners();
+        }
+        admission
+    }
+
+    fn admit(
+        &mut self,
+        prefix: &UrlPrefix,
+        owner: Owner,
+        pid: i32,
+        register: Register,
+    ) -> Result<Admission, Failure> {
+        let channels = Channels::make(self.shards.len())
+            .map_err(|error| Failure::system("a channel can't be made", error))?;
+        let queues = self.registry.queues().len();
+        let mut process = register.process;
+        process.pid = if pid > 0 { pid } else { process.pid };
+        let told = (process.pid, process.program.clone(), owner.uid);
+        let (member, queue) = self.registry.register(prefix, owner, process)?;
+        if self.registry.queues().len() != queues {
+            self.publish_routes();
+        }
+        self.has_come_back(prefix);
+        if let Err(error) = self.attach(member, queue, channels.ends, &channels.wake) {
+            self.gone(member);
+            return Err(Failure::system("a channel can't be attached", error));
+        }
+        let (sender, lines) = unbounded_channel();
+        self.sessions.insert(member, sender);
+        let address = self.listeners.addresses(prefix.port()).into_iter().next();
+        let limits = &self.settings.limits;
+        let registered = Registered {
+            member: member.0,
+            shards: u32::try_from(self.shards.len()).unwrap_or(0),
+            prefix: prefix.to_string(),
+            address: address.unwrap_or_default(),
+            keep_alive_timeout: u64::try_from(limits.keep_alive_timeout.as_millis())
+                .unwrap_or(u64::MAX),
+        };
+        let (pid, program, uid) = told;
+        tracing::info!(member = member.0, pid, program, uid, "{prefix} registered");
+        Ok(Admission {
+            member,
+            reply: Reply::Registered(registered),
+            descriptors: channels.descriptors,
+            lines,
+        })
+    }
+
+    fn attach(
+        &self,
+        member: MemberId,
+        queue: QueueId,
+        ends: Vec<(HostEnd, Wake)>,
+        wake: &Arc<Wake>,
+    ) -> io::Result<()> {
+        let load = Arc::new(AtomicU32::new(0));
+        for (shard, (end, bell)) in self.shards.iter().zip(ends) {
+            shard.attach(
+                member,
+                queue,
+                end,
+                bell,
+                Arc::clone(wake),
+                Arc::clone(&load),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// The member takes nothing new from now on.
+    pub(crate) fn leave(&mut self, member: MemberId) {
+        if self.registry.leave(Instant::now(), member) {
+            for shard in &self.shards {
+                shard.leave(member);
+            }
+            tracing::info!(member = member.0, "{} leaves", self.prefix_of(member));
+        }
+    }
+
+    /// The member's connection has ended: its process is gone, or done.
+    pub(crate) fn gone(&mut self, member: MemberId) {
+        let prefix = self.prefix_of(member);
+        for shard in &self.shards {
+            shard.detach(member);
+        }
+        self.sessions.remove(&member);
+        let Some(entry) = self.registry.gone(Instant::now(), member) else {
+            return;
+        };
+        tracing::info!(
+            member = member.0,
+            pid = entry.process.pid,
+            "{prefix} unregistered"
+        );
+        if self.registry.members().is_empty() {
+            self.idle_since = Instant::now();
+        }
+    }
+
+    /// Ends registrations whose channels broke the rules, and queues that waited long enough.
+    pub(crate) fn tend(&mut self, now: Instant) {
+        let broken: BTreeSet<_> = self
+            .shards
+            .iter()
+            .flat_map(ShardThread::broken_members)
+            .collect();
+        for member in broken {
+            tracing::warn!(
+                member = member.0,
+                "{} dropped: its channel broke the rules",
+                self.prefix_of(member)
+            );
+            let failure = Failure::new(
+                code::CHANNEL,
+                "the host dropped this registration, because its channel held what no application may write",
+            );
+            self.tell(member, Reply::from(failure).into_closed());
+            self.gone(member);
+        }
+        let expired = self.registry.expire(now);
+        if !expired.is_empty() {
+            for prefix in &expired {
+                tracing::info!("{prefix} has no process any more; it answers 404 from now on");
+            }
+            self.publish_routes();
+            self.close_unneeded_listeners();
+        }
+    }
+
+    /// Sends a line to one member.
+    pub(crate) fn tell(&self, member: MemberId, line: Reply) {
+        if let Some(session) = self.sessions.get(&member) {
+            // Its connection has ended already; `gone` follows.
+            let _ = session.send(line);
+        }
+    }
+
+    /// Sends a line to all members.
+    pub(crate) fn tell_all(&self, line: &Reply) {
+        for member in self.sessions.keys() {
+            self.tell(*member, line.clone());
+        }
+    }
+
+    /// Gives all shards the table as it is now.
+    pub(crate) fn publish_routes(&self) {
+        let routes = Arc::new(self.registry.routes());
+        for shard in &self.shards {
+            shard.set_routes(Arc::clone(&routes));
+        }
+    }
+
+    /// What a port is to be like, by the settings in force.
+    pub(crate) fn wanted(&self, port: u16, scheme: Scheme) -> Wanted {
+        let configured = self.settings.listeners.get(&port);
+        let certificates = match scheme {
+            Scheme::Https => self.certificates.for_port(port),
+            Scheme::Http => Vec::new(),
+        };
+        Wanted {
+            scheme,
+            addresses: configured.map_or_else(Vec::new, |listener| listener.addresses.clone()),
+            backlog: configured.map_or(BACKLOG, |listener| listener.backlog),
+            limits: self.settings.limits.clone(),
+            certificates,
+        }
+    }
+
+    /// Opens the ports that the configuration names. Returns what could not be opened.
+    pub(crate) fn open_configured(&mut self) -> Vec<Failure> {
+        let mut ports = self.registry.ports();
+        let listeners = self.settings.listeners.iter();
+        ports.extend(listeners.map(|(port, listener)| (*port, listener.scheme)));
+        let mut failures = Vec::new();
+        for (port, scheme) in ports {
+            let wanted = self.wanted(port, scheme);
+            failures.extend(self.listeners.open(&self.shards, port, wanted).err());
+        }
+        failures
+    }
+
+    /// Closes the ports that neither a queue nor the configuration needs.
+    pub(crate) fn close_unneeded_listeners(&mut self) {
+        let used = self.registry.ports();
+        let configured = &self.settings.listeners;
+        let needed = |port| used.contains_key(&port) || configured.contains_key(&port);
+        self.listeners.close_unneeded(&self.shards, needed);
+    }
+
+    /// Puts certificates and limits as they are now into force on all open ports.
+    pub(crate) fn refresh_listeners(&mut self, only_tls: bool) {
+        let ports: Vec<_> = self.listeners.open_ports().collect();
+        for (port, scheme) in ports {
+            if only_tls && scheme == Scheme::Http {
+                continue;
+            }
+            let wanted = self.wanted(port, scheme);
+            if let Err(failure) = self.listeners.change(&self.shards, port, wanted) {
+                tracing::error!("{failure}; the port goes on as it was");
+            }
+        }
+    }
+
+    /// Looks at the certificates' files. Blocks on the disk.
+    pub(crate) fn refresh_certificates(&mut self, force: bool) -> Vec<Failure> {
+        let (changed, news) = self.certificates.refresh(force);
+        let mut failures = Vec::new();
+        for item in news {
+            match item {
+                Ok(what) => tracing::info!("{what} read again; new connections use it"),
+                Err(failure) => {
+                    tracing::error!("{failure}; the one before stays in use");
+                    failures.push(failure);
+                }
+            }
+        }
+        if changed {
+            self.refresh_listeners(true);
+        }
+        failures
+    }
+
+    /// Accepts nothing any more; connections may finish for so long.
+    pub(crate) fn drain(&mut self, time: Duration) {
+        self.phase = Phase::Draining(Instant::now() + time);
+        self.listeners.close_all(&self.shards);
+        for shard in &self.shards {
+            shard.drain();
+        }
+    }
+
+    /// Open connections of clients.
+    pub(crate) fn connections(&self) -> usize {
+        self.shards.iter().map(ShardThread::connections).sum()
+    }
+
+    fn has_come_back(&mut self, prefix: &UrlPrefix) {
+        if let Some(missing) = self.expected.get_mut(prefix) {
+            *missing = missing.saturating_sub(1);
+            if *missing == 0 {
+                self.expected.remove(prefix);
+            }
+        }
+    }
+
+    /// Opens a port anew, at the addresses of the settings in force.
+    ///
+    /// # Errors
+    /// As for registrations; the port is closed then.
+    pub(crate) fn move_listener(&mut self, port: u16) -> Result<(), Failure> {
+        let open = self.listeners.open_ports().find(|(open, _)| *open == port);
+        let Some((_, scheme)) = open else {
+            return Ok(());
+        };
+        self.listeners.close(&self.shards, port);
+        let wanted = self.wanted(port, scheme);
+        self.listeners.open(&self.shards, port, wanted)
+    }
+
+    fn prefix_of(&self, member: MemberId) -> String {
+        let queue = self
+            .registry
+            .members()
+            .get(&member)
+            .map(|member| member.queue);
+        let queue = queue.and_then(|queue| self.registry.queues().get(&queue));
+        queue.map_or_else(|| "a prefix".to_owned(), |queue| queue.prefix.to_string())
+    }
+}
+
+impl Channels {
+    fn make(shards: usize) -> io::Result<Self> {
+        let wake = Wake::new()?;
+        let copy = |wake: &Wake| wake.as_fd().try_clone_to_owned();
+        let mut descriptors = vec![copy(&wake)?];
+        let mut ends = Vec::new();
+        for _ in 0..shards {
+            let (end, memory) = HostEnd::create(CAPACITY)?;
+            let bell = Wake::new()?;
+            descriptors.push(memory);
+            descriptors.push(copy(&bell)?);
+            ends.push((end, bell));
+        }
+        Ok(Self {
+            wake: Arc::new(wake),
+            ends,
+            descriptors,
+        })
+    }
+}
+
+fn check_versions(register: &Register) -> Result<(), Failure> {
+    let rows = [
+        ("control protocol", register.protocol, PROTOCOL_VERSION),
+        ("channel's layout", register.layout, LAYOUT_VERSION),
+    ];
+    for (what, theirs, ours) in rows {
+        let older = match theirs.cmp(&ours) {
+            std::cmp::Ordering::Equal => continue,
+            std::cmp::Ordering::Less => "upgrade the application's `portico` package",
+            std::cmp::Ordering::Greater => {
+                "upgrade the host (`portico upgrade` after installing the new program)"
+            }
+        };
+        let text = format!(
+            "the application speaks version {theirs} of the {what}, and the host ({}) version {ours}: {older}",
+            env!("CARGO_PKG_VERSION")
+        );
+        return Err(Failure::new(code::PROTOCOL, text));
+    }
+    Ok(())
+}

@@ -1,0 +1,37 @@
+//! The host's control side: who serves which prefix, on which ports, with which certificates.
+//!
+//! The data path is `portico-dispatch`'s shards, one thread each; this crate tells them what to do and sees no request.
+//! Everything here runs on one thread (tokio's current-thread runtime), in one [`run`].
+//!
+//! * [`protocol`]: what is said on the control socket. [`client`] asks, `control` answers.
+//! * [`registry`]: the rules, without I/O. `host` carries out what they allow: ports ([`listeners`]), certificates
+//!   ([`certificates`]), channels. `commands`, `reload` and `upgrade` are what people ask for.
+//! * [`place`]: where a host is reached, and that there is one. `run`: its life from start to end.
+#![forbid(unsafe_code)]
+
+pub mod certificates;
+pub mod client;
+mod commands;
+pub mod configuration;
+mod control;
+mod failure;
+mod handover;
+mod host;
+pub mod lines;
+pub mod listeners;
+pub mod place;
+pub mod protocol;
+pub mod registry;
+mod reload;
+mod rules;
+mod run;
+pub mod settings;
+pub mod state;
+pub mod status;
+mod systemd;
+mod upgrade;
+pub mod users;
+
+pub use failure::{Failure, code};
+pub use host::Start;
+pub use run::{Ended, run};

@@ -1,0 +1,363 @@
+//! What is said on the control socket: one JSON object per line, UTF-8, at most [`MAX_LINE_BYTES`].
+//!
+//! A connection either registers one prefix (its first line is [`Request::Register`]; it lasts as long as the
+//! registration, and its end is the registration's end) or brings commands, each answered by one line. Unknown fields
+//! are ignored, so that newer programs can say more; a change that an older program would misunderstand gets a new
+//! [`PROTOCOL_VERSION`].
+
+use serde::{Deserialize, Serialize};
+
+use crate::Failure;
+
+/// Version of this file's language. Both sides must have the same.
+pub const PROTOCOL_VERSION: u32 = 1;
+/// Bytes of a line, its end included. Answers to commands may be longer: the host is trusted by who asks it.
+pub const MAX_LINE_BYTES: usize = 64 * 1024;
+
+/// A line from an application or a command of `portico`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum Request {
+    /// Register a prefix. First and only request of its connection, but for [`Request::Leave`].
+    Register(Register),
+    /// Give this member nothing new. It finishes what it took, then closes the connection.
+    Leave,
+    /// Tell what there is: [`Answer::status`].
+    Status,
+    /// End the host.
+    Stop {
+        /// How long connections may take to finish, milliseconds. Absent: as configured.
+        #[serde(default)]
+        drain_ms: Option<u64>,
+    },
+    /// Read the configuration and the certificates again.
+    Reload,
+    /// Change or list reservations.
+    Reserve(Reserve),
+    /// Change or list certificates.
+    Certificate(Certificate),
+    /// Let a new program take over.
+    Upgrade {
+        /// Path of the program. Absent: the path that the running one was started from.
+        #[serde(default)]
+        program: Option<String>,
+    },
+}
+
+/// One `server.listen(prefix)`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Register {
+    /// The application's [`PROTOCOL_VERSION`].
+    pub protocol: u32,
+    /// The application's `portico_channel::shared::LAYOUT_VERSION`.
+    pub layout: u32,
+    /// The URL prefix as the program wrote it.
+    pub prefix: String,
+    /// The process. What it says of itself is shown to people and decides nothing.
+    #[serde(default)]
+    pub process: Process,
+}
+
+/// What a process says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Process {
+    /// Process id. The kernel's word counts where it has one.
+    pub pid: i32,
+    /// The program, such as `chat-1.js`.
+    pub program: String,
+    /// Version of Node.
+    pub node: String,
+}
+
+/// Reservations.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "lowercase")]
+pub enum Reserve {
+    /// Reserve a prefix and all below it.
+    Add(ReservationRecord),
+    /// Take a reservation back.
+    Remove {
+        /// Its prefix.
+        prefix: String,
+    },
+    /// [`Answer::reservations`].
+    List,
+}
+
+/// A reservation in words and numbers. Also what the state file holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ReservationRecord {
+    /// The URL prefix.
+    pub prefix: String,
+    /// Names or ids of users that may register it.
+    pub users: Vec<String>,
+    /// Names or ids of groups that may register it.
+    pub groups: Vec<String>,
+    /// Whether every user may.
+    pub everyone: bool,
+    /// Whether those that may register it may also reserve prefixes below it for others.
+    pub delegate: bool,
+    /// Whether it stands in the configuration file (and is changed there). Only in lists.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub configured: bool,
+}
+
+/// Certificates.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "lowercase")]
+pub enum Certificate {
+    /// Use a certificate.
+    Add(CertificateRecord),
+    /// Use it no more.
+    Remove {
+        /// Its certificate file, as in the list.
+        certificate: String,
+        /// The port it is bound to, if it is bound to one.
+        #[serde(default)]
+        port: Option<u16>,
+    },
+    /// [`Answer::certificates`].
+    List,
+}
+
+/// A certificate and what it is bound to. Also what the state file holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CertificateRecord {
+    /// PEM file with the certificate and its chain. Absolute.
+    pub certificate: String,
+    /// PEM file with the private key. Absolute.
+    pub key: String,
+    /// The port it is for; absent: all `https` ports.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+    /// Names of clients' SNI it is for; empty: the certificate's own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
+    /// PEM file with the authorities of client certificates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_ca: Option<String>,
+    /// Whether clients are asked for a certificate. The application decides what one without may do.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub request_client_certificate: bool,
+    /// Whether a client must have a certificate of these authorities.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub require_client_certificate: bool,
+    /// Whether it stands in the configuration file (and is changed there). Only in lists.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub configured: bool,
+    /// End of its validity, seconds since 1970; 0 if it could not be read. Only in lists.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub not_after: i64,
+    /// What is wrong with its files now (an earlier version of it may be in use). Only in lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// A line from the host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum Reply {
+    /// The prefix is registered. With the line come descriptors: the application's eventfd, then for each shard the
+    /// channel's memory and the shard's eventfd.
+    Registered(Registered),
+    /// A new host has the control socket: register there. This registration goes on until it is closed.
+    Moved,
+    /// The host ended the registration.
+    Closed {
+        /// Why, for programs.
+        code: String,
+        /// Why, for people.
+        message: String,
+    },
+    /// The request was refused. A registering connection is closed after it.
+    Error {
+        /// One of [`crate::code`].
+        code: String,
+        /// What was wrong, where, and what to do.
+        message: String,
+    },
+    /// A command was carried out.
+    Ok(Box<Answer>),
+}
+
+/// The answer to [`Request::Register`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Registered {
+    /// Number of the registration.
+    pub member: u32,
+    /// How many channels there are.
+    pub shards: u32,
+    /// The prefix in its canonical form.
+    pub prefix: String,
+    /// Where the host listens for it: what `server.address()` returns.
+    pub address: AddressRecord,
+    /// Milliseconds for which idle connections are kept, as told to clients.
+    pub keep_alive_timeout: u64,
+}
+
+/// An address as Node writes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AddressRecord {
+    /// IP address.
+    pub address: String,
+    /// `IPv4` or `IPv6`.
+    pub family: String,
+    /// Port.
+    pub port: u16,
+}
+
+/// What a command found or did. Only the asked-for part is there.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Answer {
+    /// What was done, in a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Of `status`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<crate::status::Status>,
+    /// Of `reserve list`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reservations: Option<Vec<ReservationRecord>>,
+    /// Of `certificate list`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificates: Option<Vec<CertificateRecord>>,
+}
+
+impl Answer {
+    /// An answer that only says what was done.
+    #[must_use]
+    pub fn said(message: impl Into<String>) -> Self {
+        Self {
+            message: Some(message.into()),
+            ..Self::default()
+        }
+    }
+}
+
+impl From<Failure> for Reply {
+    fn from(failure: Failure) -> Self {
+        Self::Error {
+            code: failure.code.into_owned(),
+            message: failure.message,
+        }
+    }
+}
+
+impl Reply {
+    /// The end of a registration, for the reason that an error gives. Other lines stay what they are.
+    #[must_use]
+    pub fn into_closed(self) -> Self {
+        match self {
+            Self::Error { code, message } => Self::Closed { code, message },
+            other => other,
+        }
+    }
+
+    /// The line, with its end.
+    #[must_use]
+    pub fn to_line(&self) -> Vec<u8> {
+        to_line(self)
+    }
+}
+
+impl Request {
+    /// The line, with its end.
+    #[must_use]
+    pub fn to_line(&self) -> Vec<u8> {
+        to_line(self)
+    }
+
+    /// Understands a line.
+    ///
+    /// # Errors
+    /// [`crate::code::REQUEST`], naming what was not understood.
+    pub fn parse(line: &str) -> Result<Self, Failure> {
+        serde_json::from_str(line).map_err(|error| {
+            Failure::new(
+                crate::code::REQUEST,
+                format!("this line of the control protocol can't be understood: {error}"),
+            )
+        })
+    }
+}
+
+/// The types above hold strings, numbers and lists: writing them can't fail.
+fn to_line(value: &impl Serialize) -> Vec<u8> {
+    let mut line = serde_json::to_vec(value).unwrap_or_default();
+    line.push(b'\n');
+    line
+}
+
+fn is_zero(number: &i64) -> bool {
+    *number == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_have_the_form_that_applications_write() {
+        let line = r#"{"type":"register","protocol":1,"layout":1,"prefix":"http://*:8080/1/","process":{"pid":123,"program":"chat-1.js","node":"20.20.2"}}"#;
+        let request = Request::parse(line).unwrap();
+        let Request::Register(register) = &request else {
+            panic!("not a registration: {request:?}");
+        };
+        assert_eq!(register.process.pid, 123);
+        assert_eq!(
+            request.to_line().strip_suffix(b"\n").unwrap(),
+            line.as_bytes()
+        );
+        for line in [
+            r#"{"type":"leave"}"#,
+            r#"{"type":"stop"}"#,
+            r#"{"type":"reserve","action":"list"}"#,
+            r#"{"type":"reserve","action":"add","prefix":"http://+:80/","users":["ann"]}"#,
+            r#"{"type":"certificate","action":"remove","certificate":"/a.pem","new":1}"#,
+            r#"{"type":"upgrade"}"#,
+        ] {
+            Request::parse(line).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_not_understood_is_named() {
+        for (line, what) in [
+            ("hello", "expected value"),
+            ("{}", "missing field `type`"),
+            (r#"{"type":"dance"}"#, "unknown variant `dance`"),
+            (
+                r#"{"type":"register","protocol":1}"#,
+                "missing field `layout`",
+            ),
+        ] {
+            let failure = Request::parse(line).unwrap_err();
+            assert_eq!(failure.code, crate::code::REQUEST);
+            assert!(failure.message.contains(what), "{}", failure.message);
+        }
+    }
+
+    #[test]
+    fn a_registration_is_answered_in_nodes_words() {
+        let reply = Reply::Registered(Registered {
+            member: 7,
+            shards: 2,
+            prefix: "http://*:8080/1/".into(),
+            address: AddressRecord {
+                address: "::".into(),
+                family: "IPv6".into(),
+                port: 8080,
+            },
+            keep_alive_timeout: 5000,
+        });
+        assert_eq!(
+            String::from_utf8(reply.to_line()).unwrap().trim_end(),
+            r#"{"type":"registered","member":7,"shards":2,"prefix":"http://*:8080/1/","address":{"address":"::","family":"IPv6","port":8080},"keepAliveTimeout":5000}"#
+        );
+    }
+}

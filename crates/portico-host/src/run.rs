@@ -1,0 +1,345 @@
+//! The life of a host process.
+
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::{UnixListener as StdListener, UnixStream as StdStream};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::net::UnixListener;
+use tokio::runtime::Builder;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::{LocalSet, spawn_local};
+use tokio::time::{MissedTickBehavior, interval, sleep};
+
+use crate::control::Control;
+use crate::handover::{self, Progress, Received};
+use crate::host::{Host, Phase, Start};
+use crate::listeners::{Listeners, is_tcp_listener};
+use crate::place::{self, Place, Taken};
+use crate::protocol::Reply;
+use crate::registry::Owner;
+use crate::settings::Settings;
+use crate::state::StateFile;
+use crate::systemd::{self, Activated};
+use crate::users::parse_prefix;
+use crate::{Failure, code, configuration, reload, upgrade};
+
+/// How often the host looks after what does not tell by itself.
+const TICK: Duration = Duration::from_millis(250);
+/// Every how many ticks rates are sampled and certificates' files looked at.
+const TICKS_A_SECOND: u32 = 4;
+/// How long the host waits for last words to be written.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// How a host's life ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It was told to stop, was not needed any more, or has handed over.
+    Stopped,
+    /// It did not begin: another one runs at this socket, with this process id if it is known.
+    AnotherRuns {
+        /// The socket.
+        socket: PathBuf,
+        /// Its process.
+        pid: Option<u32>,
+    },
+}
+
+/// Runs a host until it ends. To be called first thing in `main`, for what the service manager hands over. Blocks.
+///
+/// # Errors
+/// It could not start.
+pub fn run(start: Start) -> Result<Ended, Failure> {
+    let activated = systemd::activated_sockets();
+    raise_descriptor_limit();
+    let Some(received) = handover::receive()? else {
+        return begin(start, activated);
+    };
+    let channel = received.channel.try_clone();
+    take_over(start, received).inspect_err(|failure| {
+        let message = failure.message.clone();
+        if let Ok(mut channel) = channel {
+            // The old host notices our end in any case.
+            let _ = channel.write_all(&Progress::Failed { message }.to_line());
+        }
+    })
+}
+
+fn begin(start: Start, activated: Vec<Activated>) -> Result<Ended, Failure> {
+    let settings = configuration::read(start.configuration.as_deref())?;
+    let named = start.socket.as_deref().or(settings.socket.as_deref());
+    let socket = place::host_socket(named, start.on_demand);
+    let place = match Place::take(&socket)? {
+        Taken::Host(place) => place,
+        Taken::Occupied(pid) => return Ok(Ended::AnotherRuns { socket, pid }),
+    };
+    let (control, sockets) = sort(activated);
+    let kept = sockets.iter().map(port_of).collect();
+    let mut host = make(
+        start,
+        settings,
+        place,
+        Listeners::with_inherited(sockets, kept, false),
+    )?;
+    for failure in host.open_configured() {
+        // A port that somebody else has is no reason to leave all others unserved.
+        tracing::error!("{failure}");
+    }
+    let control = match control {
+        Some(fd) => StdListener::from(fd),
+        None => host.place.listen(mode(&host))?,
+    };
+    live(host, control, None)
+}
+
+fn take_over(start: Start, received: Received) -> Result<Ended, Failure> {
+    let Received {
+        handover,
+        control,
+        lock,
+        sockets,
+        channel,
+    } = received;
+    let place = Place::inherit(Path::new(&handover.socket), lock, handover.owns_socket);
+    let kept = handover.kept_ports.iter().copied().collect();
+    let settings = configuration::read(start.configuration.as_deref())?;
+    let listeners = Listeners::with_inherited(sockets, kept, true);
+    let mut host = make(start, settings, place, listeners)?;
+    for expected in handover.expected {
+        let prefix = parse_prefix(&expected.prefix)?;
+        let owner = Owner {
+            uid: expected.uid,
+            gids: expected.gids,
+        };
+        host.expect(&prefix, &owner, expected.members, upgrade::RETURN_WITHIN);
+    }
+    host.publish_routes();
+    for failure in host.open_configured() {
+        tracing::error!("{failure}");
+    }
+    live(host, StdListener::from(control), Some(channel))
+}
+
+fn make(
+    start: Start,
+    settings: Settings,
+    place: Place,
+    listeners: Listeners,
+) -> Result<Host, Failure> {
+    let state_file = StateFile::in_folder(&place::state_folder(start.state.as_deref()));
+    let (state, problem) = state_file.load()?;
+    if let Some(problem) = problem {
+        tracing::error!("{problem}");
+    }
+    Host::new(start, place, settings, state, state_file, listeners)
+}
+
+/// The system's host is for all users (reservations decide), a user's own for that user.
+fn mode(host: &Host) -> u32 {
+    if place::effective_user() == 0 && !host.start.on_demand {
+        0o666
+    } else {
+        0o600
+    }
+}
+
+/// The control socket and the ports among the service manager's sockets.
+fn sort(activated: Vec<Activated>) -> (Option<OwnedFd>, Vec<OwnedFd>) {
+    let mut control = None;
+    let mut ports = Vec::new();
+    for Activated { name, socket } in activated {
+        if is_tcp_listener(&socket) {
+            ports.push(socket);
+        } else if portico_sys::socket::is_unix(&socket) && control.is_none() {
+            control = Some(socket);
+        } else {
+            tracing::warn!(
+                "a socket of the service manager ({name:?}) is neither the control socket nor a TCP port that listens"
+            );
+        }
+    }
+    (control, ports)
+}
+
+fn port_of(socket: &OwnedFd) -> u16 {
+    portico_sys::socket::local_address(socket).port
+}
+
+fn live(host: Host, control: StdListener, channel: Option<StdStream>) -> Result<Ended, Failure> {
+    let failed =
+        |error: std::io::Error| Failure::system("the control side can't be started", error);
+    let runtime = Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(failed)?;
+    control.set_nonblocking(true).map_err(failed)?;
+    LocalSet::new().block_on(&runtime, async {
+        let listener = UnixListener::from_std(control).map_err(failed)?;
+        let control = Control::new(host, listener);
+        let accepting = spawn_local(control.clone().accept_all());
+        let result = serve(&control, channel).await;
+        accepting.abort();
+        result
+    })?;
+    Ok(Ended::Stopped)
+}
+
+async fn serve(control: &Control, channel: Option<StdStream>) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure::system("signals can't be received", error);
+    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+    let mut hang_up = signal(SignalKind::hangup()).map_err(failed)?;
+    let mut ticks = interval(TICK);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    say_started(control, channel.as_ref());
+    let mut taking_over = channel.map(|channel| (channel, Instant::now() + upgrade::RETURN_WITHIN));
+    let mut tick: u32 = 0;
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {
+                tick = tick.wrapping_add(1);
+                look_after(&mut control.host.borrow_mut(), tick.is_multiple_of(TICKS_A_SECOND));
+            }
+            () = control.attention.notified() => {}
+            _ = terminate.recv() => control.begin_stop(None),
+            _ = interrupt.recv() => control.begin_stop(None),
+            _ = hang_up.recv() => {
+                // `reload` has told what was wrong.
+                let _ = reload::reload(&mut control.host.borrow_mut());
+            }
+        }
+        if let Some((channel, _)) =
+            taking_over.take_if(|(_, until)| has_taken_over(control, *until))
+        {
+            begin_serving(control, &channel);
+        }
+        if is_over(control) {
+            break;
+        }
+    }
+    end(control).await;
+    Ok(())
+}
+
+fn say_started(control: &Control, mut channel: Option<&StdStream>) {
+    let host = control.host.borrow();
+    let socket = host.place.path().display();
+    let (shards, version) = (host.shards.len(), env!("CARGO_PKG_VERSION"));
+    match &mut channel {
+        Some(channel) => {
+            tracing::info!(shards, version, "taking over at {socket}");
+            // If the old host is gone meanwhile, there is nobody to tell.
+            let _ = channel.write_all(&Progress::Ready.to_line());
+        }
+        None => {
+            tracing::info!(shards, version, "the host runs at {socket}");
+            systemd::notify("READY=1\n");
+        }
+    }
+}
+
+fn has_taken_over(control: &Control, until: Instant) -> bool {
+    control.host.borrow().expected.is_empty() || Instant::now() >= until
+}
+
+fn begin_serving(control: &Control, mut channel: &StdStream) {
+    let mut host = control.host.borrow_mut();
+    for (prefix, count) in &host.expected {
+        tracing::warn!("{count} processes of {prefix} have not come back; its requests wait");
+    }
+    host.expected.clear();
+    let host = &mut *host;
+    if let Err(failure) = host.listeners.resume(&host.shards) {
+        tracing::error!("{failure}");
+    }
+    // If the old host is gone meanwhile, there is nobody to tell.
+    let _ = channel.write_all(&Progress::Serving.to_line());
+    tracing::info!("has taken over");
+    systemd::notify("READY=1\n");
+}
+
+fn look_after(host: &mut Host, every_second: bool) {
+    let now = Instant::now();
+    host.tend(now);
+    if every_second {
+        let totals = host.totals();
+        host.rates.sample(now, &totals);
+        host.refresh_certificates(false);
+    }
+    let unused = host.registry.members().is_empty() && host.expected.is_empty();
+    let patience = host.settings.idle_exit;
+    if host.start.on_demand
+        && host.phase == Phase::Running
+        && unused
+        && now.duration_since(host.idle_since) >= patience
+    {
+        tracing::info!("nobody is registered any more; ending");
+        host.drain(Duration::ZERO);
+    }
+}
+
+fn is_over(control: &Control) -> bool {
+    let host = control.host.borrow();
+    match host.phase {
+        Phase::Draining(until) => Instant::now() >= until || host.connections() == 0,
+        Phase::Running | Phase::HandingOver => false,
+    }
+}
+
+/// Tells those who are left, and goes.
+async fn end(control: &Control) {
+    {
+        let host = control.host.borrow();
+        if !host.handed_over {
+            systemd::notify("STOPPING=1\n");
+            host.place.remove_socket();
+            let failure = Failure::new(code::HOST_STOPPING, "the host has stopped");
+            host.tell_all(&Reply::from(failure).into_closed());
+        }
+    }
+    control.ended.send_replace(true);
+    let start = Instant::now();
+    // One round for the tasks at least; then until those who asked have been answered.
+    loop {
+        sleep(Duration::from_millis(10)).await;
+        if control.waiting.get() == 0 || start.elapsed() > LAST_WORDS {
+            break;
+        }
+    }
+    tracing::info!("the host has ended");
+}
+
+/// Each registration takes descriptors of its own, and so does each connection: as many as this process may have.
+fn raise_descriptor_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        tracing::warn!(%error, "the limit of open files stays at {:?}", limit.current);
+    }
+}
+
+impl Host {
+    /// Keeps a prefix of the host before this one for its user, until its processes have registered here.
+    fn expect(
+        &mut self,
+        prefix: &portico_router::UrlPrefix,
+        owner: &Owner,
+        members: u32,
+        within: Duration,
+    ) {
+        let wait = self.settings.default_queue.wait;
+        let until = Instant::now() + within + wait;
+        match self.registry.expect(prefix, owner, until) {
+            Ok(()) if members > 0 => {
+                self.expected.insert(prefix.clone(), members);
+            }
+            Ok(()) => {}
+            Err(failure) => tracing::error!("{prefix} can't be kept for its processes: {failure}"),
+        }
+    }
+}
