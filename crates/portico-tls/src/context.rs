@@ -10,7 +10,7 @@ use crate::client_auth::{ClientAuth, Verifier};
 use crate::client_hello::SessionOffer;
 use crate::identity::Identities;
 use crate::key_log::KeyLogLines;
-use crate::keying::ExporterLog;
+use crate::keying::SecretLog;
 use crate::session_cache::{MAX_SESSIONS, SessionCache};
 use crate::tickets::{TICKET_KEYS_BYTES, Ticketer};
 use crate::{AlpnChoice, ContextError, ContextOptions, names, pfx, suites};
@@ -166,7 +166,7 @@ impl Inner {
 
 impl Configs {
     fn new(mut config: ServerConfig, sessions: &Sessions) -> Self {
-        config.key_log = Arc::new(ExporterLog);
+        config.key_log = Arc::new(SecretLog);
         config.session_storage = Arc::clone(&sessions.store);
         let ids;
         if let Some(tickets) = &sessions.tickets {

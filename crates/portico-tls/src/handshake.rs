@@ -10,9 +10,10 @@ use rustls::unbuffered::{
 
 use crate::alert::Alert;
 use crate::error_map;
-use crate::record::{self, HEADER_BYTES, RecordKey};
+use crate::keying::{self, Heard};
+use crate::record::{self, Cipher, HEADER_BYTES, RecordKey};
 use crate::traffic::Traffic;
-use crate::{Facts, Keying, TlsError, keying};
+use crate::{Facts, TlsError};
 
 /// Room for an encoded record when rustls has not told yet how much it needs.
 const ENCODE_ROOM: usize = 0;
@@ -25,7 +26,7 @@ pub(crate) struct Handshake {
     /// Bytes received and not discarded; the first `offered` of them rustls has seen.
     received: Vec<u8>,
     offered: usize,
-    keying: Keying,
+    heard: Option<Box<Heard>>,
 }
 
 /// How far a handshake got.
@@ -44,7 +45,7 @@ impl Handshake {
             connection,
             received,
             offered: 0,
-            keying: Keying::default(),
+            heard: None,
         })
     }
 
@@ -64,9 +65,9 @@ impl Handshake {
                 return Ok(Progress::Waiting);
             };
             self.offered = end;
-            let mut keying = std::mem::take(&mut self.keying);
-            let result = keying::listen(&mut keying, || self.digest(output));
-            self.keying = keying;
+            let mut heard = self.heard.take();
+            let result = keying::listen(&mut heard, || self.digest(output));
+            self.heard = heard;
             if let Err(error) = result {
                 self.drain_alert(output);
                 return Err(error_map::tls_error(&error));
@@ -80,6 +81,7 @@ impl Handshake {
     /// What was agreed on. What the ClientHello said and `verify_error` are for the caller to fill in.
     pub(crate) fn facts(&mut self) -> Facts {
         let connection = &self.connection;
+        let heard = self.heard.as_mut();
         let certificates = connection.peer_certificates().unwrap_or_default();
         Facts {
             version: connection.protocol_version().map_or(0, u16::from),
@@ -91,7 +93,9 @@ impl Handshake {
                 .map_or(0, |group| u16::from(group.name())),
             alpn: connection.alpn_protocol().map(<[u8]>::to_vec),
             resumed: connection.handshake_kind() == Some(rustls::HandshakeKind::Resumed),
-            keying: std::mem::take(&mut self.keying),
+            keying: heard
+                .map(|heard| std::mem::take(&mut heard.keying))
+                .unwrap_or_default(),
             peer_certificates: certificates.iter().map(|der| der.to_vec()).collect(),
             ..Facts::default()
         }
@@ -100,16 +104,22 @@ impl Handshake {
     /// Takes the keys out of a handshake that is done. Gives the bytes that came after it, too.
     pub(crate) fn into_traffic(self) -> Result<(Traffic, Vec<u8>), TlsError> {
         let internal = || Alert::InternalError.error();
-        let (secrets, kernel) = self
+        let suite = self.connection.negotiated_cipher_suite();
+        let tls13 = suite.and_then(|suite| Cipher::of(u16::from(suite.suite())));
+        if let Some(cipher) = tls13 {
+            let heard = self.heard.ok_or_else(internal)?;
+            let (opening, sealing, updates) = heard.traffic.take(cipher).map_err(|_| internal())?;
+            return Ok((Traffic::new(opening, sealing, Some(updates)), self.received));
+        }
+        let (secrets, _) = self
             .connection
             .dangerous_into_kernel_connection()
             .map_err(|_| internal())?;
-        let tls13 = kernel.protocol_version() == rustls::ProtocolVersion::TLSv1_3;
         let (sequence, keys) = secrets.rx;
-        let opening = RecordKey::new(tls13, sequence, &keys).map_err(|_| internal())?;
+        let opening = RecordKey::new(false, sequence, &keys).map_err(|_| internal())?;
         let (sequence, keys) = secrets.tx;
-        let sealing = RecordKey::new(tls13, sequence, &keys).map_err(|_| internal())?;
-        Ok((Traffic::new(opening, sealing, kernel), self.received))
+        let sealing = RecordKey::new(false, sequence, &keys).map_err(|_| internal())?;
+        Ok((Traffic::new(opening, sealing, None), self.received))
     }
 
     /// Where the next record that rustls has not seen ends, if it is there.

@@ -21,7 +21,7 @@ impl KeyLogLines {
 
 impl KeyLog for KeyLogLines {
     fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
-        keying::hear_exporter(label, secret);
+        keying::hear_secret(label, secret);
         let mut line = format!("{label} ");
         push_hex(&mut line, client_random);
         line.push(' ');

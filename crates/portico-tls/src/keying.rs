@@ -9,13 +9,10 @@ use std::cell::RefCell;
 
 use rustls::KeyLog;
 use rustls::crypto::ActiveKeyExchange;
-use rustls::crypto::hmac::Tag;
 use rustls::crypto::tls12::Prf;
-use rustls::crypto::tls13::{Hkdf, HkdfExpander, OkmBlock};
 use zeroize::Zeroize;
 
-/// SHA-384's output, TLS 1.2's master secret.
-const MOST_BYTES: usize = 48;
+use crate::traffic_keys::{CLIENT_SECRET, SERVER_SECRET, TrafficKeys};
 
 /// Secret and messages of one handshake. Wiped when dropped, and not shown by `Debug`.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -27,9 +24,10 @@ pub struct Keying {
     randoms: Option<[u8; 64]>,
 }
 
+/// Up to 48 bytes: SHA-384's output, TLS 1.2's master secret.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Bytes {
-    bytes: [u8; MOST_BYTES],
+pub(crate) struct Bytes {
+    bytes: [u8; Self::MOST],
     length: u8,
 }
 
@@ -80,7 +78,10 @@ impl Keying {
 }
 
 impl Bytes {
-    fn new(bytes: &[u8]) -> Self {
+    pub(crate) const MOST: usize = 48;
+
+    /// Empty if there are more.
+    pub(crate) fn new(bytes: &[u8]) -> Self {
         let mut new = Self::default();
         if let Some(place) = new.bytes.get_mut(..bytes.len()) {
             place.copy_from_slice(bytes);
@@ -89,17 +90,22 @@ impl Bytes {
         new
     }
 
-    fn get(&self) -> &[u8] {
+    pub(crate) fn get(&self) -> &[u8] {
         self.bytes
             .get(..usize::from(self.length))
             .unwrap_or_default()
+    }
+
+    pub(crate) fn wipe(&mut self) {
+        self.bytes.zeroize();
+        self.length = 0;
     }
 }
 
 impl Default for Bytes {
     fn default() -> Self {
         Self {
-            bytes: [0; MOST_BYTES],
+            bytes: [0; Self::MOST],
             length: 0,
         }
     }
@@ -107,7 +113,7 @@ impl Default for Bytes {
 
 impl Drop for Keying {
     fn drop(&mut self) {
-        self.secret.bytes.zeroize();
+        self.secret.wipe();
     }
 }
 
@@ -117,79 +123,65 @@ impl std::fmt::Debug for Keying {
     }
 }
 
-thread_local! {
-    static HEARD: RefCell<Option<Keying>> = const { RefCell::new(None) };
+/// All that is heard during a handshake.
+#[derive(Default)]
+pub(crate) struct Heard {
+    pub(crate) keying: Keying,
+    pub(crate) traffic: TrafficKeys,
 }
 
-/// Calls rustls, and adds to `keying` what it computed.
-pub(crate) fn listen<T>(keying: &mut Keying, action: impl FnOnce() -> T) -> T {
-    HEARD.set(Some(std::mem::take(keying)));
+thread_local! {
+    static HEARD: RefCell<Option<Box<Heard>>> = const { RefCell::new(None) };
+}
+
+/// Calls rustls, and adds to what was heard.
+pub(crate) fn listen<T>(heard: &mut Option<Box<Heard>>, action: impl FnOnce() -> T) -> T {
+    HEARD.set(Some(heard.take().unwrap_or_default()));
     let result = action();
-    *keying = HEARD.take().unwrap_or_default();
+    *heard = HEARD.take();
     result
 }
 
-fn hear(note: impl FnOnce(&mut Keying)) {
+fn hear(note: impl FnOnce(&mut Heard)) {
     HEARD.with_borrow_mut(|heard| {
-        if let Some(keying) = heard {
-            note(keying);
+        if let Some(heard) = heard {
+            note(heard);
         }
     });
 }
 
-/// Hears the exporter secret. Nothing else is told to it.
+/// Notes something about the keys of records.
+pub(crate) fn hear_traffic(note: impl FnOnce(&mut TrafficKeys)) {
+    hear(|heard| note(&mut heard.traffic));
+}
+
+/// Hears secrets. Those that nobody here needs are not told to it.
 #[derive(Debug)]
-pub(crate) struct ExporterLog;
+pub(crate) struct SecretLog;
 
 const EXPORTER: &str = "EXPORTER_SECRET";
 
-impl KeyLog for ExporterLog {
+impl KeyLog for SecretLog {
     fn log(&self, label: &str, _: &[u8], secret: &[u8]) {
-        hear_exporter(label, secret);
+        hear_secret(label, secret);
     }
 
     fn will_log(&self, label: &str) -> bool {
-        label == EXPORTER
+        matches!(label, EXPORTER | CLIENT_SECRET | SERVER_SECRET)
     }
 }
 
 /// For key logs that others read as well.
-pub(crate) fn hear_exporter(label: &str, secret: &[u8]) {
-    if label == EXPORTER {
-        hear(|keying| keying.secret = Bytes::new(secret));
-    }
+pub(crate) fn hear_secret(label: &str, secret: &[u8]) {
+    hear(|heard| match label {
+        EXPORTER => heard.keying.secret = Bytes::new(secret),
+        _ => heard.traffic.hear_secret(label, secret),
+    });
 }
 
-/// A key schedule of TLS 1.3 that is listened to.
-pub(crate) struct HeardHkdf<H>(pub(crate) H);
-
-impl<H: Hkdf> Hkdf for HeardHkdf<H> {
-    fn extract_from_zero_ikm(&self, salt: Option<&[u8]>) -> Box<dyn HkdfExpander> {
-        self.0.extract_from_zero_ikm(salt)
-    }
-
-    fn extract_from_secret(&self, salt: Option<&[u8]>, secret: &[u8]) -> Box<dyn HkdfExpander> {
-        self.0.extract_from_secret(salt, secret)
-    }
-
-    fn extract_from_kx_shared_secret(
-        &self,
-        salt: Option<&[u8]>,
-        kx: Box<dyn ActiveKeyExchange>,
-        peer_pub_key: &[u8],
-    ) -> Result<Box<dyn HkdfExpander>, rustls::Error> {
-        self.0.extract_from_kx_shared_secret(salt, kx, peer_pub_key)
-    }
-
-    fn expander_for_okm(&self, okm: &OkmBlock) -> Box<dyn HkdfExpander> {
-        self.0.expander_for_okm(okm)
-    }
-
-    fn hmac_sign(&self, key: &OkmBlock, message: &[u8]) -> Tag {
-        let tag = self.0.hmac_sign(key, message);
-        hear(|keying| keying.hear_signature(tag.as_ref()));
-        tag
-    }
+/// A Finished message or a binder of TLS 1.3 was computed.
+pub(crate) fn hear_signature(tag: &[u8]) {
+    hear(|heard| heard.keying.hear_signature(tag));
 }
 
 /// The PRF of TLS 1.2, listened to.
@@ -210,6 +202,6 @@ impl Prf for HeardPrf {
 
     fn for_secret(&self, output: &mut [u8], secret: &[u8], label: &[u8], seed: &[u8]) {
         self.0.for_secret(output, secret, label, seed);
-        hear(|keying| keying.hear_prf(output, secret, label, seed));
+        hear(|heard| heard.keying.hear_prf(output, secret, label, seed));
     }
 }

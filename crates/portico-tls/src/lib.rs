@@ -26,6 +26,7 @@ mod facts;
 mod handshake;
 mod identity;
 mod key_log;
+mod key_schedule;
 mod key_update;
 mod keying;
 mod name_constraints;
@@ -41,6 +42,7 @@ mod suites;
 mod summary;
 mod tickets;
 mod traffic;
+mod traffic_keys;
 mod verify_error;
 
 pub use connection::{AlpnChoice, ClientHello, Connection, Refusal, Status};

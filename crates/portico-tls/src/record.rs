@@ -28,6 +28,38 @@ const TLS13_RENEW_AFTER: u64 = 1 << 23;
 /// Records one key may protect in TLS 1.2, which can't renew it. OpenSSL has no limit; this one is out of reach.
 const TLS12_STOP_AFTER: u64 = 1 << 40;
 
+/// The AEADs of TLS 1.3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cipher {
+    Aes128,
+    Aes256,
+    Chacha20,
+}
+
+impl Cipher {
+    /// Of a suite of TLS 1.3, by IANA number.
+    pub(crate) fn of(suite: u16) -> Option<Self> {
+        match suite {
+            0x1301 => Some(Self::Aes128),
+            0x1302 => Some(Self::Aes256),
+            0x1303 => Some(Self::Chacha20),
+            _ => None,
+        }
+    }
+
+    fn algorithm(self) -> &'static aead::Algorithm {
+        match self {
+            Self::Aes128 => &aead::AES_128_GCM,
+            Self::Aes256 => &aead::AES_256_GCM,
+            Self::Chacha20 => &aead::CHACHA20_POLY1305,
+        }
+    }
+
+    pub(crate) fn key_bytes(self) -> usize {
+        self.algorithm().key_len()
+    }
+}
+
 /// How a suite lays out nonce, additional data and content type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
@@ -52,6 +84,23 @@ pub(crate) struct RecordKey {
 pub(crate) struct BadKey;
 
 impl RecordKey {
+    /// A key of TLS 1.3. It fails if it has another length than the cipher's.
+    pub(crate) fn tls13(
+        cipher: Cipher,
+        sequence: u64,
+        key: &[u8],
+        iv: &[u8; aead::NONCE_LEN],
+    ) -> Result<Self, BadKey> {
+        let key = UnboundKey::new(cipher.algorithm(), key).map_err(|_| BadKey)?;
+        Ok(Self {
+            key: LessSafeKey::new(key),
+            iv: *iv,
+            sequence,
+            shape: Shape::Tls13,
+        })
+    }
+
+    /// From what rustls gives out.
     pub(crate) fn new(
         tls13: bool,
         sequence: u64,

@@ -1,21 +1,16 @@
-//! The cipher suites as rustls takes them. Those of TLS 1.3 get a key schedule of our own making; all of them are
-//! listened to (see `keying.rs`).
-//!
-//! rustls derives a dozen secrets and keys in a handshake. Its HKDF over aws-lc begins each of them with the extraction
-//! that the last one began with, and each with the key's two hash blocks. Here the extraction is done once and the
-//! keyed state is kept while several labels are expanded from it, which saves a third of the hashing. With SHA-384,
-//! which no processor has instructions for, hashing is the largest part of a resumed handshake.
+//! The cipher suites as rustls takes them. Those of TLS 1.3 get a key schedule of our own making (see `key_schedule.rs`);
+//! all of them are listened to (see `keying.rs`).
 
 use std::sync::LazyLock;
 
-use aws_lc_rs::hmac;
 use rustls::crypto::CipherSuiteCommon;
 use rustls::crypto::aws_lc_rs::{ALL_CIPHER_SUITES, cipher_suite};
-use rustls::crypto::hmac::{Hmac, Key, Tag};
-use rustls::crypto::tls13::{Hkdf, HkdfUsingHmac};
+use rustls::crypto::tls13::Hkdf;
 use rustls::{SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite};
 
-use crate::keying::{HeardHkdf, HeardPrf};
+use crate::key_schedule::{SHA256, SHA384};
+use crate::keying::HeardPrf;
+use crate::traffic_keys::HeardAead;
 
 /// The suite with this IANA number.
 pub(crate) fn find(number: u16) -> Option<SupportedCipherSuite> {
@@ -50,21 +45,14 @@ fn with_heard_prf(suite: &Tls12CipherSuite) -> &'static Tls12CipherSuite {
 }
 
 static AES_256: LazyLock<Option<Tls13CipherSuite>> =
-    LazyLock::new(|| with_schedule(cipher_suite::TLS13_AES_256_GCM_SHA384, &SHA384));
+    LazyLock::new(|| prepared(cipher_suite::TLS13_AES_256_GCM_SHA384, &SHA384));
 static CHACHA20: LazyLock<Option<Tls13CipherSuite>> =
-    LazyLock::new(|| with_schedule(cipher_suite::TLS13_CHACHA20_POLY1305_SHA256, &SHA256));
+    LazyLock::new(|| prepared(cipher_suite::TLS13_CHACHA20_POLY1305_SHA256, &SHA256));
 static AES_128: LazyLock<Option<Tls13CipherSuite>> =
-    LazyLock::new(|| with_schedule(cipher_suite::TLS13_AES_128_GCM_SHA256, &SHA256));
+    LazyLock::new(|| prepared(cipher_suite::TLS13_AES_128_GCM_SHA256, &SHA256));
 
-type Schedule = HeardHkdf<HkdfUsingHmac<'static>>;
-static SHA256: Schedule = HeardHkdf(HkdfUsingHmac(&HmacOf(hmac::HMAC_SHA256, 32)));
-static SHA384: Schedule = HeardHkdf(HkdfUsingHmac(&HmacOf(hmac::HMAC_SHA384, 48)));
-
-/// rustls' suite with another key schedule.
-fn with_schedule(
-    suite: SupportedCipherSuite,
-    schedule: &'static dyn Hkdf,
-) -> Option<Tls13CipherSuite> {
+/// rustls' suite with another key schedule, and listened to. It lives as long as the process.
+fn prepared(suite: SupportedCipherSuite, schedule: &'static dyn Hkdf) -> Option<Tls13CipherSuite> {
     let suite = suite.tls13()?;
     Some(Tls13CipherSuite {
         common: CipherSuiteCommon {
@@ -73,40 +61,9 @@ fn with_schedule(
             confidentiality_limit: suite.common.confidentiality_limit,
         },
         hkdf_provider: schedule,
-        aead_alg: suite.aead_alg,
+        aead_alg: Box::leak(Box::new(HeardAead(suite.aead_alg))),
         quic: None,
     })
-}
-
-/// HMAC with a hash, and the length of its output.
-struct HmacOf(hmac::Algorithm, usize);
-
-impl Hmac for HmacOf {
-    fn with_key(&self, key: &[u8]) -> Box<dyn Key> {
-        Box::new(KeyedHmac(hmac::Key::new(self.0, key), self.1))
-    }
-
-    fn hash_output_len(&self) -> usize {
-        self.1
-    }
-}
-
-struct KeyedHmac(hmac::Key, usize);
-
-impl Key for KeyedHmac {
-    fn sign_concat(&self, first: &[u8], middle: &[&[u8]], last: &[u8]) -> Tag {
-        let mut context = hmac::Context::with_key(&self.0);
-        context.update(first);
-        for part in middle {
-            context.update(part);
-        }
-        context.update(last);
-        Tag::new(context.sign().as_ref())
-    }
-
-    fn tag_len(&self) -> usize {
-        self.1
-    }
 }
 
 #[cfg(test)]
@@ -121,52 +78,5 @@ mod tests {
             assert_eq!(found, Some(suite.number));
         }
         assert!(find(0x002f).is_none());
-    }
-
-    #[test]
-    fn the_key_schedule_derives_what_rustls_own_does() {
-        for (suite, own) in [
-            (cipher_suite::TLS13_AES_256_GCM_SHA384, &SHA384),
-            (cipher_suite::TLS13_AES_128_GCM_SHA256, &SHA256),
-        ] {
-            let Some(theirs) = suite.tls13().map(|suite| suite.hkdf_provider) else {
-                panic!()
-            };
-            for secret in [&[][..], &[7; 32], &[9; 200]] {
-                for salt in [None, Some(&[1u8; 48][..])] {
-                    let (a, b) = (
-                        own.extract_from_secret(salt, secret),
-                        theirs.extract_from_secret(salt, secret),
-                    );
-                    assert_eq!(a.hash_len(), b.hash_len());
-                    let info: [&[u8]; 3] = [b"one", b"", b"two"];
-                    let (block, other) = (a.expand_block(&info), b.expand_block(&info));
-                    assert_eq!(block.as_ref(), other.as_ref());
-                    let tags = (own.hmac_sign(&block, b"m"), theirs.hmac_sign(&other, b"m"));
-                    assert_eq!(tags.0.as_ref(), tags.1.as_ref());
-                    let mut outputs = [[0; 100]; 2];
-                    let [mine, yours] = &mut outputs;
-                    assert!(
-                        own.expander_for_okm(&block)
-                            .expand_slice(&info, mine)
-                            .is_ok()
-                    );
-                    assert!(
-                        theirs
-                            .expander_for_okm(&other)
-                            .expand_slice(&info, yours)
-                            .is_ok()
-                    );
-                    assert_eq!(outputs[0], outputs[1]);
-                }
-                let zero = own
-                    .extract_from_zero_ikm(Some(secret))
-                    .expand_block(&[b"x"]);
-                let other = theirs
-                    .extract_from_zero_ikm(Some(secret))
-                    .expand_block(&[b"x"]);
-                assert_eq!(zero.as_ref(), other.as_ref());
-            }
-        }
     }
 }

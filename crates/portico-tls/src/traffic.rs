@@ -1,12 +1,9 @@
-//! A connection after its handshake: records in and out, alerts, key updates. What rustls' connection was is gone,
-//! except for the secrets that a key update starts from.
-
-use rustls::kernel::KernelConnection;
-use rustls::server::ServerConnectionData;
+//! A connection after its handshake: records in and out, alerts, key updates. What rustls' connection was is gone.
 
 use crate::alert::{self, Alert};
 use crate::key_update::{self, PartialKeyUpdate};
 use crate::record::{self, BadKey, HEADER_BYTES, MAX_PLAINTEXT_BYTES, RecordKey, content_type};
+use crate::traffic_keys::KeyUpdates;
 use crate::{Sink, Status, TlsError};
 
 /// Empty or maintenance records in a row before the peer counts as hostile (rustls' figure).
@@ -21,7 +18,7 @@ pub(crate) struct Traffic {
     opening: RecordKey,
     sealing: RecordKey,
     /// Where the next keys come from; TLS 1.3 only.
-    updates: Option<Box<KernelConnection<ServerConnectionData>>>,
+    updates: Option<Box<KeyUpdates>>,
     /// The beginning of a record whose end has not come. Empty, and without memory, between records.
     partial: Vec<u8>,
     partial_update: PartialKeyUpdate,
@@ -37,16 +34,11 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    pub(crate) fn new(
-        opening: RecordKey,
-        sealing: RecordKey,
-        kernel: KernelConnection<ServerConnectionData>,
-    ) -> Self {
-        let updates = opening.is_tls13().then(|| Box::new(kernel));
+    pub(crate) fn new(opening: RecordKey, sealing: RecordKey, updates: Option<KeyUpdates>) -> Self {
         Self {
             opening,
             sealing,
-            updates,
+            updates: updates.map(Box::new),
             partial: Vec::new(),
             partial_update: PartialKeyUpdate::default(),
             update_owed: false,
@@ -231,8 +223,7 @@ impl Traffic {
 
     fn renew_opening_key(&mut self) -> Result<(), Failure> {
         let updates = self.updates.as_mut().ok_or(Alert::UnexpectedMessage)?;
-        let (sequence, secrets) = updates.update_rx_secret().map_err(|_| BadKey)?;
-        self.opening = RecordKey::new(true, sequence, &secrets)?;
+        self.opening = updates.next_opening()?;
         Ok(())
     }
 
@@ -270,8 +261,7 @@ impl Traffic {
             &[&key_update::NOT_REQUESTED],
             output,
         )?;
-        let (sequence, secrets) = updates.update_tx_secret().map_err(|_| BadKey)?;
-        self.sealing = RecordKey::new(true, sequence, &secrets)?;
+        self.sealing = updates.next_sealing()?;
         self.update_owed = false;
         Ok(())
     }
