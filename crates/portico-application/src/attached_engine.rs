@@ -10,7 +10,8 @@ use portico_channel::{EventWriter, RecordView, Records};
 use portico_engine::{CommandError, Counters, TurnOutcome};
 use portico_sys::Wake;
 
-use crate::lane::{Lane, Taken};
+use crate::lane::Lane;
+use crate::scan::Taken;
 
 /// The shards of a host, as one registration sees them. Has the methods of an engine that an application needs once
 /// it is attached; everything about listening is the host's.

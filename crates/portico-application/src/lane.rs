@@ -3,13 +3,16 @@
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 
-use portico_channel::layout::{command, event, response_flag};
+use portico_channel::layout::{command, response_flag};
 use portico_channel::shared::{ApplicationEnd, Broken, OpenError};
-use portico_channel::{EventWriter, RecordView};
+use portico_channel::{EventWriter, RecordView, Records};
 use portico_sys::Wake;
 
+use crate::outflow::Outflow;
+use crate::scan::{Credit, Scanned, Taken, scan};
+
 /// Bytes of a body that travel in one record.
-const PIECE_BYTES: usize = 256 * 1024;
+const PIECE_BYTES: usize = 64 * 1024;
 /// Bytes of `RESPOND` before its payload.
 const RESPOND_BYTES: usize = 44;
 /// Bytes of the other records before their payload.
@@ -22,17 +25,12 @@ pub(crate) struct Lane {
     bell: Wake,
     /// Records that found no room, in order.
     waiting: VecDeque<Vec<u8>>,
+    /// Records beyond the windows of their answers.
+    outflow: Outflow,
+    /// Credits of the records taken last; empty between calls.
+    credits: Vec<Credit>,
     /// The host broke the rules, or is of no more use.
     pub(crate) broken: bool,
-}
-
-/// What was taken from a lane.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Taken {
-    pub(crate) opened: usize,
-    pub(crate) requests: u64,
-    /// A record of so many bytes did not fit.
-    pub(crate) lacking: Option<usize>,
 }
 
 impl Lane {
@@ -41,6 +39,8 @@ impl Lane {
             end: ApplicationEnd::open(memory)?,
             bell,
             waiting: VecDeque::new(),
+            outflow: Outflow::default(),
+            credits: Vec::new(),
             broken: false,
         })
     }
@@ -52,26 +52,55 @@ impl Lane {
         mut closed: impl FnMut(u32),
     ) -> Taken {
         let mut taken = Taken::default();
-        let reader = &mut self.end.events;
-        let copied = events.fill(|memory| {
+        if self.broken {
+            return taken;
+        }
+        let Self {
+            end,
+            outflow,
+            credits,
+            ..
+        } = self;
+        let reader = &mut end.events;
+        let result = events.fill(|memory| {
             let copied = reader.copy(memory)?;
             let records = memory.get_mut(..copied).unwrap_or_default();
-            let (whole, lacking) = scan(records, &mut taken, &mut closed);
-            taken.lacking = lacking;
-            Ok::<usize, Broken>(whole)
-        });
-        match copied {
-            Ok(0) if taken.lacking.is_none() && !self.is_empty() => {
+            let Scanned {
+                used,
+                kept,
+                lacking,
+            } = scan(records, &mut taken, credits, |token| {
+                outflow.forget(token);
+                closed(token);
+            })?;
+            taken.lacking = lacking.or_else(|| {
                 // There is something, and not even the size of the first record fits.
-                taken.lacking = Some(4096);
-            }
-            Ok(bytes) => self.end.events.consume(bytes),
-            Err(Broken) => self.broken = true,
-        }
+                (used == 0 && reader.available() != Ok(0)).then_some(4096)
+            });
+            reader.take(used)?;
+            Ok::<usize, Broken>(kept)
+        });
+        self.broken |= result.is_err();
+        self.take_credits();
         if self.end.host_wants_room().must_be_woken() {
             self.bell.wake();
         }
         taken
+    }
+
+    /// Sends what was beyond a window that has moved.
+    fn take_credits(&mut self) {
+        if self.credits.is_empty() {
+            return;
+        }
+        let mut outflow = std::mem::take(&mut self.outflow);
+        for credit in std::mem::take(&mut self.credits) {
+            outflow.credit(credit.token, credit.sequence, credit.granted, |bytes| {
+                self.write(&[bytes]);
+            });
+        }
+        self.outflow = outflow;
+        self.ring_if_asleep();
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -95,7 +124,8 @@ impl Lane {
         ) && record.flags() & response_flag::EXTERNAL != 0;
         match external.filter(|_| has_body) {
             Some(body) => self.queue_with_body(record, bytes, body),
-            None => self.write(&[bytes]),
+            None if bytes.len() > 2 * PIECE_BYTES => self.queue_large(record, bytes),
+            None => self.send(record, &[bytes]),
         }
     }
 
@@ -128,6 +158,22 @@ impl Lane {
             self.end.wants_room().wake_up();
         }
         self.ring_if_asleep();
+    }
+
+    /// A record that is too large for a window, or even for the channel: its body travels in pieces.
+    fn queue_large(&mut self, record: RecordView<'_>, bytes: &[u8]) {
+        let (start, length) = match record.kind() {
+            command::RESPOND => {
+                let texts = to_usize(record.word(6)).saturating_add(to_usize(record.word(7)));
+                (RESPOND_BYTES.saturating_add(texts), record.word(8))
+            }
+            command::DATA | command::RAW => (SIZED_BYTES, record.word(4)),
+            _ => return self.send(record, &[bytes]),
+        };
+        match (record.bytes(start, length), bytes.get(..start)) {
+            (Some(body), Some(head)) => self.queue_with_body(record, head, body),
+            _ => self.send(record, &[bytes]),
+        }
     }
 
     /// A body that lies outside of its record goes into it; a large one becomes several records.
@@ -164,7 +210,7 @@ impl Lane {
         set_word(&mut head, 0, to_word(unpadded + first.len() + padding));
         set_word(&mut head, 1, record.kind() | first_flags << 8);
         set_word(&mut head, length_word, to_word(first.len()));
-        self.write(&[&head, first, &[0; 3][..padding.min(3)]]);
+        self.send_made(&[&head, first, &[0; 3][..padding.min(3)]]);
         let kind = if record.kind() == command::RAW {
             command::RAW
         } else {
@@ -189,7 +235,22 @@ impl Lane {
             for word in words {
                 head.extend_from_slice(&word.to_le_bytes());
             }
-            self.write(&[&head, piece, &[0; 3][..padding.min(3)]]);
+            self.send_made(&[&head, piece, &[0; 3][..padding.min(3)]]);
+        }
+    }
+
+    /// Sends a record in pieces, the first of which has all of its words.
+    fn send_made(&mut self, parts: &[&[u8]]) {
+        let words = parts.first().copied().unwrap_or_default();
+        if let Some(record) = Records::unfinished(words) {
+            self.send(record, parts);
+        }
+    }
+
+    /// Sends a record if its answer's window has room; else later.
+    fn send(&mut self, record: RecordView<'_>, parts: &[&[u8]]) {
+        if self.outflow.admit(record, parts) {
+            self.write(parts);
         }
     }
 
@@ -208,48 +269,6 @@ impl Lane {
             }
         }
         self.waiting.push_back(parts.concat());
-    }
-}
-
-/// Length of the whole records, and the size of the first that is cut off. Listener numbers become 0: to the
-/// application there is one listener.
-fn scan(
-    bytes: &mut [u8],
-    taken: &mut Taken,
-    closed: &mut impl FnMut(u32),
-) -> (usize, Option<usize>) {
-    let mut at = 0;
-    loop {
-        let Some(size) = word(bytes, at).map(to_usize) else {
-            return (at, None);
-        };
-        if size < 12 || size % 4 != 0 {
-            // Not written by a host of ours: nothing behind it can be understood.
-            return (at, None);
-        }
-        if bytes.len() - at < size {
-            return (at, if at == 0 { Some(size) } else { None });
-        }
-        let token = word(bytes, at + 8).unwrap_or(0);
-        match word(bytes, at + 4).unwrap_or(0) & 0xff {
-            event::OPEN => {
-                taken.opened += 1;
-                if let Some(listener) = bytes.get_mut(at + 12..at + 16) {
-                    listener.fill(0);
-                }
-            }
-            event::CLOSED => closed(token),
-            event::REQUEST => taken.requests += 1,
-            _ => {}
-        }
-        at += size;
-    }
-}
-
-fn word(bytes: &[u8], at: usize) -> Option<u32> {
-    match bytes.get(at..at + 4) {
-        Some(&[a, b, c, d]) => Some(u32::from_le_bytes([a, b, c, d])),
-        _ => None,
     }
 }
 

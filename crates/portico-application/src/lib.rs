@@ -7,7 +7,9 @@
 
 mod attached_engine;
 mod lane;
+mod outflow;
 mod registration;
+mod scan;
 
 pub use attached_engine::AttachedEngine;
 pub use registration::{RegisterError, Registration, register};

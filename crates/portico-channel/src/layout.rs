@@ -106,6 +106,10 @@ pub mod event {
     /// The last connection of a closed listener (on this thread) has gone without a `CLOSED`, since it was never
     /// opened: `2` 0, `3` listener.
     pub const DRAINED: u32 = 18;
+    /// A host takes more of an answer: `2` token, `3` sequence number (0: the bytes of a connection that was taken
+    /// over), `4`/`5` bytes of records about it that it takes in all. For the application's end of the channel, which
+    /// keeps it to itself; see `shared::ANSWER_WINDOW_BYTES`.
+    pub const CREDIT: u32 = 19;
 }
 
 /// Flags of [`event::OPEN`].

@@ -76,6 +76,12 @@ impl<'a> Records<'a> {
         Self { bytes, offset: 0 }
     }
 
+    /// The words of a record that is not put together yet: its size is not compared with the bytes.
+    #[must_use]
+    pub fn unfinished(words: &'a [u8]) -> Option<RecordView<'a>> {
+        (words.len() >= 12).then_some(RecordView { bytes: words })
+    }
+
     /// Where the next record begins.
     #[must_use]
     pub fn offset(&self) -> usize {

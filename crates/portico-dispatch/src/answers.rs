@@ -18,6 +18,8 @@ pub(crate) enum Refusal {
     Misdirected,
     /// The process that had taken it died.
     Lost,
+    /// The process' answer contradicts itself.
+    Contradiction,
     /// Nobody serves the prefix now, or too many wait: try again after so many seconds.
     Unavailable(u32),
 }
@@ -28,7 +30,7 @@ impl Refusal {
             Self::BadTarget => 400,
             Self::NotFound => 404,
             Self::Misdirected => 421,
-            Self::Lost => 502,
+            Self::Lost | Self::Contradiction => 502,
             Self::Unavailable(_) => 503,
         }
     }
@@ -51,7 +53,7 @@ pub(crate) fn write(
     if let Refusal::Unavailable(seconds) = refusal {
         fields.push_str(&format!("Retry-After: {seconds}\r\n"));
     }
-    let keep = facts.keep_alive && !receiving && !draining;
+    let keep = facts.keep_alive && !receiving && !draining && refusal != Refusal::Contradiction;
     let connection = if keep {
         response_flag::CONNECTION_KEEP_ALIVE | response_flag::KEEP_ALIVE
     } else {

@@ -168,7 +168,7 @@ mod tests {
             backlog.push(&request, &mut host.events).unwrap();
         }
         assert_eq!(backlog.untaken(), 3);
-        application.events.consume(64);
+        application.events.take(64).unwrap();
         backlog.settle(&mut host.events).unwrap();
         assert_eq!(backlog.untaken(), 2);
         assert_eq!(
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(application.events.available().unwrap(), 1024 * 4);
         let mut seen = vec![0; 4096];
         let bytes = application.events.copy(&mut seen).unwrap();
-        application.events.consume(bytes);
+        application.events.take(bytes).unwrap();
         backlog.settle(&mut host.events).unwrap();
         assert!(!backlog.is_waiting());
         assert_eq!(untaken(&mut backlog), [(event::REQUEST, 5)]);

@@ -7,6 +7,8 @@ use portico_channel::RecordView;
 use portico_channel::layout::SLOT_MASK;
 
 use crate::QueueId;
+use crate::flow::{Ack, Flow};
+use crate::framing::Answer;
 use crate::request::Facts;
 
 /// Index of a member in the dispatcher's table.
@@ -26,15 +28,21 @@ pub(crate) struct Client {
     /// Requests in flight, oldest first.
     pub(crate) exchanges: VecDeque<Exchange>,
     /// Acknowledgements that are due, in the order of the answers.
-    pub(crate) acks: VecDeque<(u32, MemberIndex)>,
+    pub(crate) acks: VecDeque<Ack>,
     /// Who took it over as a byte stream.
     pub(crate) tunnel: Option<MemberIndex>,
+    /// Output of the tunnel, or of whoever answers a broken request.
+    pub(crate) raw: Flow,
+    /// A body that is still coming though its request has been answered, and who wants it.
+    pub(crate) trailing: Option<(u32, MemberIndex)>,
     /// Who answers its broken request.
     pub(crate) refuser: Option<MemberIndex>,
     /// Our answer to a broken request, while earlier ones are unanswered.
     pub(crate) refusal: Option<&'static [u8]>,
-    /// A member does not want to read on.
-    pub(crate) paused_by_member: bool,
+    /// `CLIENT_ERROR` of the last request, until that request's turn comes.
+    pub(crate) error: Vec<u8>,
+    /// A member that does not want to read on.
+    pub(crate) paused_by: Option<MemberIndex>,
     /// We don't: whoever the bytes are for is behind.
     pub(crate) paused_by_us: bool,
     /// A member has set an inactivity timeout.
@@ -50,8 +58,10 @@ pub(crate) struct Exchange {
     pub(crate) stage: Stage,
     /// Whether more of its body is to come.
     pub(crate) receiving: bool,
-    /// Whether a head of its answer has been given to the engine.
-    pub(crate) answered: bool,
+    /// How far its answer is.
+    pub(crate) answer: Answer,
+    /// Output that has been taken for it.
+    pub(crate) flow: Flow,
     /// Its records: all while it waits, only the head's where it may be tried again, else none.
     pub(crate) records: Vec<u8>,
 }
@@ -61,6 +71,9 @@ pub(crate) struct Exchange {
 pub(crate) enum Stage {
     /// In its queue.
     Waiting,
+    /// An upgrade, which nobody gets before all earlier requests are answered: from then on the connection may be its
+    /// bytes'.
+    Behind,
     /// Dispatched to a member.
     With(MemberIndex),
 }
@@ -77,9 +90,12 @@ impl Client {
             exchanges: VecDeque::new(),
             acks: VecDeque::new(),
             tunnel: None,
+            raw: Flow::default(),
+            trailing: None,
             refuser: None,
             refusal: None,
-            paused_by_member: false,
+            error: Vec::new(),
+            paused_by: None,
             paused_by_us: false,
             timeout_set: false,
         }
@@ -93,7 +109,30 @@ impl Client {
 
     /// Whether a member has a say in the connection: a request of its own, the tunnel, or a broken request.
     pub(crate) fn is_used_by(&self, member: MemberIndex) -> bool {
-        self.tunnel == Some(member) || self.refuser == Some(member) || self.is_asking(member)
+        self.tunnel == Some(member)
+            || self.refuser == Some(member)
+            || self.is_asking(member)
+            || self.is_trailing(member)
+    }
+
+    /// Whether a member wants the rest of a body whose request it has answered.
+    pub(crate) fn is_trailing(&self, member: MemberIndex) -> bool {
+        self.trailing.is_some_and(|(_, owner)| owner == member)
+    }
+
+    /// Who gets the bytes that are read from the connection now.
+    pub(crate) fn receiver(&self) -> Option<MemberIndex> {
+        if let Some(tunnel) = self.tunnel {
+            return Some(tunnel);
+        }
+        match self.exchanges.back() {
+            Some(Exchange {
+                receiving: true,
+                stage: Stage::With(index),
+                ..
+            }) => Some(*index),
+            _ => self.trailing.map(|(_, index)| index),
+        }
     }
 
     /// Whether a member has a request of the connection.
@@ -103,14 +142,23 @@ impl Client {
             .any(|exchange| exchange.stage == Stage::With(member))
     }
 
+    /// Moves the window of an answer or of the tunnel. False if that has ended.
+    pub(crate) fn grant(&mut self, ack: Ack) -> bool {
+        let flow = match ack.sequence {
+            0 => Some(&mut self.raw),
+            sequence => self.exchange(sequence).map(|exchange| &mut exchange.flow),
+        };
+        flow.map(|flow| flow.grant(ack.grants)).is_some()
+    }
+
     /// Enters an acknowledgement in the order in which the engine will give them: that of the requests.
-    pub(crate) fn expect_ack(&mut self, sequence: u32, member: MemberIndex) {
+    pub(crate) fn expect_ack(&mut self, ack: Ack) {
         let place = self
             .acks
             .iter()
-            .rposition(|(earlier, _)| sequence.wrapping_sub(*earlier) < u32::MAX / 2)
+            .rposition(|earlier| ack.sequence.wrapping_sub(earlier.sequence) < u32::MAX / 2)
             .map_or(0, |index| index + 1);
-        self.acks.insert(place, (sequence, member));
+        self.acks.insert(place, ack);
     }
 }
 

@@ -6,9 +6,11 @@ use portico_channel::layout::{SHUTDOWN_CLOSE, command};
 use portico_engine::Shard;
 
 use crate::answers::{self, Refusal};
-use crate::client::{MemberIndex, Stage};
+use crate::client::{Client, MemberIndex, Stage};
 use crate::commands::CommandBuffer;
 use crate::dispatcher::Dispatcher;
+use crate::flow::Flow;
+use crate::framing::Answer;
 use crate::member::Member;
 use crate::queue::Waiting;
 use crate::{MemberId, QueueId};
@@ -102,6 +104,11 @@ impl Dispatcher {
             }
         });
         let moved = self.orphan(index, untaken);
+        for token in std::mem::take(&mut member.held_back) {
+            if let Some(client) = self.clients.find(token) {
+                Self::let_go(client, &mut self.commands);
+            }
+        }
         self.take_up(member.queue, moved);
     }
 
@@ -114,48 +121,36 @@ impl Dispatcher {
     fn orphan(&mut self, index: MemberIndex, mut untaken: HashMap<Name, Vec<u8>>) -> Vec<Name> {
         let mut moved = Vec::new();
         let mut lost = Vec::new();
-        let mut destroyed = Vec::new();
-        let mut refused = Vec::new();
-        for client in self.clients.iter_mut() {
-            client.known.retain(|known| *known != index);
-            // A number that no member ever has: these acknowledgements are nobody's.
-            for (_, owner) in client.acks.iter_mut().filter(|(_, owner)| *owner == index) {
-                *owner = usize::MAX;
-            }
-            if client.tunnel == Some(index) {
-                destroyed.push(client.token);
+        let mut closed = Vec::new();
+        let Self {
+            clients, commands, ..
+        } = self;
+        for client in clients.iter_mut() {
+            if !client.known.contains(&index) {
                 continue;
             }
-            if client.refuser == Some(index) {
-                client.refuser = None;
-                refused.push(client.token);
+            client.known.retain(|known| *known != index);
+            // A number that no member ever has: these acknowledgements are nobody's.
+            for ack in client.acks.iter_mut().filter(|ack| ack.member == index) {
+                ack.member = usize::MAX;
             }
-            for exchange in &mut client.exchanges {
-                if exchange.stage != Stage::With(index) {
-                    continue;
-                }
-                let name = (client.token, exchange.sequence);
-                if let Some(records) = untaken.remove(&name) {
-                    exchange.records = records;
-                } else if exchange.answered {
-                    destroyed.push(client.token);
-                    break;
-                } else if exchange.records.is_empty() {
-                    lost.push(name);
-                    continue;
-                }
-                exchange.stage = Stage::Waiting;
-                moved.push(name);
+            if !client.is_used_by(index) {
+                continue;
             }
-            client.paused_by_member = false;
-            // It may have been held back for the one that is gone.
-            client.paused_by_us = true;
-            Self::let_go(client, &mut self.commands);
+            let fate = orphan_of(client, index, &mut untaken, &mut moved, &mut lost);
+            if client.paused_by == Some(index) {
+                Self::end_pause(client, commands);
+            }
+            if let Some((sequence, _)) = client.trailing.take_if(|(_, owner)| *owner == index) {
+                commands.record(command::DISCARD, 0, &[client.token, sequence], &[]);
+            }
+            match fate {
+                Fate::GoesOn => {}
+                Fate::Destroyed => commands.simple(command::DESTROY, 0, client.token),
+                Fate::Refused => closed.push(client.token),
+            }
         }
-        for token in destroyed {
-            self.commands.simple(command::DESTROY, 0, token);
-        }
-        for token in refused {
+        for token in closed {
             self.commands.raw(token, 0, answers::to_parse_error(0));
             self.commands
                 .simple(command::SHUTDOWN, SHUTDOWN_CLOSE, token);
@@ -178,11 +173,17 @@ impl Dispatcher {
         let queue = self.queues.entry(id).or_default();
         let patience = u64::try_from(queue.options.wait.as_millis()).unwrap_or(u64::MAX);
         queue.moved += u64::try_from(names.len()).unwrap_or(0);
+        // The queue is in the order of its deadlines.
+        let deadline_ms = queue
+            .waiting
+            .front()
+            .map_or(u64::MAX, |first| first.deadline_ms)
+            .min(now_ms.saturating_add(patience));
         for (token, sequence) in names.into_iter().rev() {
             queue.waiting.push_front(Waiting {
                 token,
                 sequence,
-                deadline_ms: now_ms.saturating_add(patience),
+                deadline_ms,
             });
         }
         if !self.impatient.contains(&id) {
@@ -190,6 +191,67 @@ impl Dispatcher {
         }
         self.pump(id);
     }
+}
+
+/// What becomes of a connection whose member is gone.
+enum Fate {
+    GoesOn,
+    /// Part of an answer is out, or it was a tunnel: the end must not look like a complete answer.
+    Destroyed,
+    /// Its request was broken, and now nobody will answer it.
+    Refused,
+}
+
+/// Sorts the requests of a connection into those that others can have and those that are lost.
+fn orphan_of(
+    client: &mut Client,
+    index: MemberIndex,
+    untaken: &mut HashMap<Name, Vec<u8>>,
+    moved: &mut Vec<Name>,
+    lost: &mut Vec<Name>,
+) -> Fate {
+    if client.tunnel == Some(index) {
+        client.tunnel = None;
+        return Fate::Destroyed;
+    }
+    if client
+        .exchanges
+        .iter()
+        .any(|exchange| exchange.stage == Stage::With(index) && exchange.answer.has_begun())
+    {
+        // Its number may soon be another member's.
+        client
+            .exchanges
+            .retain(|exchange| exchange.stage != Stage::With(index));
+        return Fate::Destroyed;
+    }
+    if client.refuser == Some(index) {
+        client
+            .exchanges
+            .retain(|exchange| exchange.stage != Stage::With(index));
+        return if client.raw == Flow::default() {
+            Fate::Refused
+        } else {
+            Fate::Destroyed
+        };
+    }
+    for exchange in &mut client.exchanges {
+        if exchange.stage != Stage::With(index) {
+            continue;
+        }
+        let name = (client.token, exchange.sequence);
+        if let Some(records) = untaken.remove(&name) {
+            exchange.records = records;
+        } else if exchange.records.is_empty() {
+            lost.push(name);
+            continue;
+        }
+        exchange.stage = Stage::Waiting;
+        exchange.answer = Answer::Awaited;
+        exchange.flow = Flow::default();
+        moved.push(name);
+    }
+    Fate::GoesOn
 }
 
 /// Number under which a member's bell rings.

@@ -4,21 +4,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use portico_channel::layout::command;
+use portico_channel::layout::{SHUTDOWN_CLOSE, command};
 use portico_channel::{CommandWriter, EventWriter};
 
 use crate::answers::{self, Refusal};
 use crate::client::{Client, Clients, Exchange, MemberIndex, Stage};
+use crate::flow::Flow;
+use crate::limits::{BEHIND_BYTES, CAUGHT_UP_BYTES};
 use crate::member::Member;
 use crate::queue::Queue;
 use crate::{Endpoint, MemberId, QueueId, Routes};
-
-/// Bytes that a member may be behind before the connections whose bodies go to it are no longer read.
-pub(crate) const BEHIND_BYTES: usize = 1024 * 1024;
-/// Bytes at which they are read again.
-pub(crate) const CAUGHT_UP_BYTES: usize = 256 * 1024;
-/// Bytes of a request that waits in its queue before its connection is no longer read.
-pub(crate) const WAITING_BYTES: usize = 64 * 1024;
 
 /// Everything but the shard itself.
 #[derive(Debug)]
@@ -41,6 +36,8 @@ pub(crate) struct Dispatcher {
     pub(crate) broken: Vec<MemberId>,
     pub(crate) draining: bool,
     pub(crate) unrouted: u64,
+    /// Answers that contradicted themselves.
+    pub(crate) disagreements: u64,
     started: Instant,
     pub(crate) now_ms: u64,
 }
@@ -61,6 +58,7 @@ impl Dispatcher {
             broken: Vec::new(),
             draining: false,
             unrouted: 0,
+            disagreements: 0,
             started: Instant::now(),
             now_ms: 0,
         }
@@ -129,30 +127,48 @@ impl Dispatcher {
         if exchange.facts.upgrade {
             self.commands.simple(command::PROCEED, 0, token);
         }
+        let is_last = self
+            .clients
+            .find(token)
+            .is_none_or(|client| client.exchanges.is_empty());
         answers::write(
             &mut self.commands,
             token,
             exchange.sequence,
             exchange.facts,
             exchange.receiving,
-            self.draining,
+            self.draining && is_last,
             refusal,
         );
-        self.refuse_broken_request(token);
+        self.next_turn(token);
     }
 
-    /// All requests before a broken one are answered: now it gets its answer.
-    pub(crate) fn refuse_broken_request(&mut self, token: u32) {
-        if let Some(client) = self.clients.find(token)
-            && client.exchanges.is_empty()
-            && let Some(bytes) = client.refusal.take()
-        {
-            self.commands.raw(token, 0, bytes);
-            self.commands.simple(
-                command::SHUTDOWN,
-                portico_channel::layout::SHUTDOWN_CLOSE,
-                token,
-            );
+    /// A request has gone from its connection: the next one may have waited for that.
+    pub(crate) fn next_turn(&mut self, token: u32) {
+        let Some(client) = self.clients.find(token) else {
+            return;
+        };
+        let Some(first) = client.exchanges.front_mut() else {
+            if let Some(bytes) = client.refusal.take() {
+                self.commands.raw(token, 0, bytes);
+                self.commands
+                    .simple(command::SHUTDOWN, SHUTDOWN_CLOSE, token);
+            }
+            return;
+        };
+        match first.stage {
+            Stage::Behind => {
+                first.stage = Stage::Waiting;
+                let (sequence, queue) = (first.sequence, first.queue);
+                let records = std::mem::take(&mut first.records);
+                self.place(token, sequence, queue, &records);
+            }
+            Stage::With(index) if first.receiving && !client.error.is_empty() => {
+                client.refuser = Some(index);
+                let error = std::mem::take(&mut client.error);
+                self.tell(index, &error);
+            }
+            Stage::With(_) | Stage::Waiting => {}
         }
     }
 
@@ -164,19 +180,29 @@ impl Dispatcher {
         }
     }
 
-    /// Reads on, unless the member doesn't want it.
+    /// Reads on, unless a member doesn't want it.
     pub(crate) fn let_go(client: &mut Client, commands: &mut CommandWriter) {
         if client.paused_by_us {
             client.paused_by_us = false;
-            if !client.paused_by_member {
+            if client.paused_by.is_none() {
                 commands.simple(command::RESUME, 0, client.token);
             }
         }
     }
 
+    /// Whoever paused the connection has no say in it any more.
+    pub(crate) fn end_pause(client: &mut Client, commands: &mut CommandWriter) {
+        if client.paused_by.take().is_some() && !client.paused_by_us {
+            commands.simple(command::RESUME, 0, client.token);
+        }
+    }
+
     /// A request is answered completely, or will never be: it counts no longer.
     pub(crate) fn conclude(&mut self, token: u32, sequence: u32) {
-        let Some(client) = self.clients.find(token) else {
+        let Self {
+            clients, commands, ..
+        } = self;
+        let Some(client) = clients.find(token) else {
             return;
         };
         let Some(place) = client
@@ -189,29 +215,40 @@ impl Dispatcher {
         let Some(exchange) = client.exchanges.remove(place) else {
             return;
         };
-        if client.paused_by_member && client.tunnel.is_none() {
-            client.paused_by_member = false;
-            if !client.paused_by_us {
-                self.commands.simple(command::RESUME, 0, token);
+        let owner = match exchange.stage {
+            Stage::With(index) => Some(index),
+            Stage::Waiting | Stage::Behind => None,
+        };
+        if exchange.receiving {
+            client.trailing = owner.map(|index| (sequence, index));
+        } else {
+            if client.paused_by == owner {
+                Self::end_pause(client, commands);
             }
+            let waits = client.exchanges.back().is_some_and(|last| last.receiving);
+            if client.receiver().is_none() && !waits {
+                Self::let_go(client, commands);
+            }
+        }
+        if client.refuser == owner && client.raw == Flow::default() {
+            client.refuser = None;
         }
         if client.timeout_set && client.exchanges.is_empty() {
             client.timeout_set = false;
-            self.commands
-                .record(command::SET_TIMEOUT, 0, &[token, 0, 0], &[]);
+            commands.record(command::SET_TIMEOUT, 0, &[token, 0, 0], &[]);
         }
-        if let Stage::With(index) = exchange.stage {
-            let is_asking = client.is_asking(index);
+        if let Some(index) = owner {
+            let is_used = client.is_used_by(index);
             let mut leaving = false;
             if let Some(member) = self.member(index) {
                 member.finished();
                 leaving = member.leaving;
             }
-            if leaving && !is_asking {
+            if leaving && !is_used {
                 self.part(index, token);
             }
         }
-        self.refuse_broken_request(token);
+        self.next_turn(token);
         if self
             .queues
             .get(&exchange.queue)
@@ -221,7 +258,68 @@ impl Dispatcher {
         }
     }
 
-    /// Members that were given something are woken; those that were behind and have caught up get more.
+    /// The rest of a body whose request has been answered is there.
+    pub(crate) fn end_trailing(&mut self, token: u32) {
+        let Self {
+            clients, commands, ..
+        } = self;
+        let Some(client) = clients.find(token) else {
+            return;
+        };
+        let Some((_, index)) = client.trailing.take() else {
+            return;
+        };
+        if client.paused_by == Some(index) {
+            Self::end_pause(client, commands);
+        }
+        Self::let_go(client, commands);
+        let is_used = client.is_used_by(index);
+        if !is_used && self.member(index).is_some_and(|member| member.leaving) {
+            self.part(index, token);
+        }
+    }
+
+    /// A member gets more bytes of bodies than it takes: none are read for it until it has caught up.
+    pub(crate) fn look_if_behind(&mut self, index: MemberIndex) {
+        let Self {
+            clients,
+            commands,
+            members,
+            ..
+        } = self;
+        let Some(member) = members.get_mut(index).and_then(Option::as_mut) else {
+            return;
+        };
+        if member.behind || member.backlog.len() <= BEHIND_BYTES {
+            return;
+        }
+        member.behind = true;
+        for client in clients.iter_mut() {
+            if client.receiver() == Some(index) && !client.paused_by_us {
+                Self::hold_back(client, commands);
+                member.held_back.push(client.token);
+            }
+        }
+    }
+
+    /// A connection whose bytes are for a member from now on.
+    pub(crate) fn hold_back_if_behind(&mut self, index: MemberIndex, token: u32) {
+        let Self {
+            clients,
+            commands,
+            members,
+            ..
+        } = self;
+        if let Some(member) = members.get_mut(index).and_then(Option::as_mut)
+            && member.behind
+            && let Some(client) = clients.find(token)
+        {
+            Self::hold_back(client, commands);
+            member.held_back.push(token);
+        }
+    }
+
+    /// Members that were given something are woken. One that broke the rules is looked at in the next round.
     pub(crate) fn settle_members(&mut self) {
         let mut dirty = std::mem::take(&mut self.dirty);
         for index in dirty.drain(..) {
@@ -229,6 +327,9 @@ impl Dispatcher {
                 member.dirty = false;
                 member.settle();
                 member.wake_if_asleep();
+                if member.broken {
+                    self.activate(index);
+                }
             }
         }
         self.dirty = dirty;
@@ -237,9 +338,8 @@ impl Dispatcher {
     /// Reads again from connections that were held back because a member was behind.
     pub(crate) fn release_held_back(&mut self, index: MemberIndex) {
         let tokens = match self.member(index) {
-            Some(member)
-                if !member.held_back.is_empty() && member.backlog.len() < CAUGHT_UP_BYTES =>
-            {
+            Some(member) if member.behind && member.backlog.len() < CAUGHT_UP_BYTES => {
+                member.behind = false;
                 std::mem::take(&mut member.held_back)
             }
             _ => return,

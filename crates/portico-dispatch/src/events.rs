@@ -1,11 +1,14 @@
 //! The engine's events: to whom each of them goes.
 
-use portico_channel::layout::{body_flag, command, event, timeout_kind};
+use portico_channel::layout::{SHUTDOWN_CLOSE, body_flag, command, event, timeout_kind};
 use portico_channel::{EventWriter, RecordView, Records};
 
 use crate::answers;
 use crate::client::{Client, Exchange, MemberIndex, Stage};
-use crate::dispatcher::{BEHIND_BYTES, Dispatcher, WAITING_BYTES};
+use crate::dispatcher::Dispatcher;
+use crate::flow::Flow;
+use crate::framing::Answer;
+use crate::limits::WAITING_BYTES;
 use crate::request::Request;
 
 impl Dispatcher {
@@ -37,7 +40,7 @@ impl Dispatcher {
             event::FLUSHED => self.flushed(token, record.word(3), record.word(4)),
             event::RAW => {
                 if let Some(index) = self.clients.find(token).and_then(|client| client.tunnel) {
-                    self.tell_body(token, index, bytes);
+                    self.tell_body(index, bytes);
                 }
             }
             event::PEER_END => self.tell_users(token, bytes),
@@ -55,6 +58,10 @@ impl Dispatcher {
         let Some(client) = self.clients.find(token) else {
             return;
         };
+        if client.refuser.is_some() {
+            // What is about to be answered is the end of the connection.
+            return;
+        }
         let (listener, local) = (client.listener, client.local);
         let routed = self.route(listener, local, request);
         let mut exchange = Exchange {
@@ -63,7 +70,8 @@ impl Dispatcher {
             facts,
             stage: Stage::Waiting,
             receiving: !facts.complete,
-            answered: false,
+            answer: Answer::Awaited,
+            flow: Flow::default(),
             records: Vec::new(),
         };
         match routed {
@@ -75,7 +83,15 @@ impl Dispatcher {
                 exchange.queue = queue;
                 let sequence = exchange.sequence;
                 if let Some(client) = self.clients.find(token) {
+                    let waits = facts.upgrade && !client.exchanges.is_empty();
+                    if waits {
+                        exchange.stage = Stage::Behind;
+                        exchange.records = bytes.to_vec();
+                    }
                     client.exchanges.push_back(exchange);
+                    if waits {
+                        return;
+                    }
                 }
                 self.queues.entry(queue).or_default().requests += 1;
                 self.place(token, sequence, queue, bytes);
@@ -92,42 +108,38 @@ impl Dispatcher {
         let Some(client) = clients.find(token) else {
             return;
         };
+        let is_end = record.kind() == event::END || record.flags() & body_flag::LAST != 0;
         let Some(exchange) = client.exchange(record.word(3)) else {
+            if let Some((sequence, index)) = client.trailing
+                && sequence == record.word(3)
+            {
+                self.tell_body(index, bytes);
+                if is_end {
+                    self.end_trailing(token);
+                }
+            }
             return;
         };
-        if record.kind() == event::END || record.flags() & body_flag::LAST != 0 {
+        if is_end {
             exchange.receiving = false;
         }
         match exchange.stage {
-            Stage::With(index) => self.tell_body(token, index, bytes),
+            Stage::With(index) => self.tell_body(index, bytes),
             Stage::Waiting => {
                 exchange.records.extend_from_slice(bytes);
-                if exchange.records.len() > WAITING_BYTES {
+                if exchange.records.len() > WAITING_BYTES && exchange.receiving {
                     Self::hold_back(client, commands);
                 }
             }
+            // The engine reads no body before it knows what becomes of the upgrade.
+            Stage::Behind => {}
         }
     }
 
     /// Sends a member bytes of a connection; one that is far behind gets no more of them.
-    fn tell_body(&mut self, token: u32, index: MemberIndex, bytes: &[u8]) {
+    fn tell_body(&mut self, index: MemberIndex, bytes: &[u8]) {
         self.tell(index, bytes);
-        let Self {
-            clients,
-            commands,
-            members,
-            ..
-        } = self;
-        let Some(member) = members.get_mut(index).and_then(Option::as_mut) else {
-            return;
-        };
-        if member.backlog.len() > BEHIND_BYTES
-            && let Some(client) = clients.find(token)
-            && !client.paused_by_us
-        {
-            Self::hold_back(client, commands);
-            member.held_back.push(token);
-        }
+        self.look_if_behind(index);
     }
 
     /// Sends a record to every member that has a say in the connection.
@@ -156,49 +168,62 @@ impl Dispatcher {
         for index in &client.known {
             self.tell(*index, bytes);
         }
-        let mut queues = Vec::new();
         for exchange in &client.exchanges {
             if let Stage::With(index) = exchange.stage
                 && let Some(member) = self.member(index)
             {
                 member.finished();
-                queues.push(exchange.queue);
             }
         }
-        for queue in queues {
-            self.pump(queue);
+        for exchange in &client.exchanges {
+            self.pump(exchange.queue);
         }
     }
 
-    /// Tells acknowledgements to those who asked for them, in their order.
+    /// Tells acknowledgements to those who asked for them, in their order; those that we asked for move windows.
     fn flushed(&mut self, token: u32, count: u32, queued: u32) {
         let Some(client) = self.clients.find(token) else {
             return;
         };
         let mut shares: Vec<(MemberIndex, u32)> = Vec::new();
+        let mut credits: Vec<(MemberIndex, u32, u64)> = Vec::new();
         for _ in 0..count {
-            let Some((_, index)) = client.acks.pop_front() else {
+            let Some(ack) = client.acks.pop_front() else {
                 break;
             };
-            match shares.last_mut() {
-                Some((last, share)) if *last == index => *share += 1,
-                _ => shares.push((index, 1)),
+            if ack.told {
+                match shares.last_mut() {
+                    Some((last, share)) if *last == ack.member => *share += 1,
+                    _ => shares.push((ack.member, 1)),
+                }
+            }
+            if ack.grants > 0 && client.grant(ack) {
+                credits.push((ack.member, ack.sequence, ack.grants));
             }
         }
         for (index, share) in shares {
-            let mut memory = [0u8; 20];
-            let mut writer = EventWriter::new(&mut memory);
-            if let Ok(mut record) = writer.record(event::FLUSHED, 0, token, 5, 0) {
-                record.set(3, share);
-                record.set(4, queued);
+            self.tell_known(token, index, event::FLUSHED, [share, queued, 0]);
+        }
+        for (index, sequence, granted) in credits {
+            let low = (granted & u64::from(u32::MAX)) as u32;
+            let high = (granted >> 32) as u32;
+            self.tell_known(token, index, event::CREDIT, [sequence, low, high]);
+        }
+    }
+
+    /// Sends a short record to a member if it knows the connection.
+    fn tell_known(&mut self, token: u32, index: MemberIndex, kind: u32, words: [u32; 3]) {
+        let is_known = self
+            .clients
+            .find(token)
+            .is_some_and(|client| client.known.contains(&index));
+        let mut memory = [0u8; 24];
+        let mut writer = EventWriter::new(&mut memory);
+        if is_known && let Ok(mut record) = writer.record(kind, 0, token, 6, 0) {
+            for (place, word) in words.into_iter().enumerate() {
+                record.set(3 + place, word);
             }
-            let is_known = self
-                .clients
-                .find(token)
-                .is_some_and(|client| client.known.contains(&index));
-            if is_known {
-                self.tell(index, &memory);
-            }
+            self.tell(index, &memory);
         }
     }
 
@@ -206,53 +231,59 @@ impl Dispatcher {
         let Some(client) = self.clients.find(token) else {
             return;
         };
-        let is_used = client.known.iter().any(|index| client.is_used_by(*index));
         match kind {
-            timeout_kind::REQUEST if !is_used => {
-                if client.exchanges.is_empty() {
-                    self.commands.raw(token, 0, answers::TIMEOUT);
-                    self.commands.simple(
-                        command::SHUTDOWN,
-                        portico_channel::layout::SHUTDOWN_CLOSE,
-                        token,
-                    );
+            timeout_kind::REQUEST => {
+                let is_alone = client.exchanges.len() == 1 && client.tunnel.is_none();
+                match client.receiver() {
+                    Some(index) if is_alone => {
+                        client.refuser = Some(index);
+                        self.tell(index, bytes);
+                    }
+                    None if client.exchanges.is_empty() => {
+                        self.commands.raw(token, 0, answers::TIMEOUT);
+                        self.commands
+                            .simple(command::SHUTDOWN, SHUTDOWN_CLOSE, token);
+                    }
+                    // Earlier requests are not answered; the engine tells again.
+                    _ => {}
                 }
             }
-            timeout_kind::REQUEST | timeout_kind::INACTIVE if is_used => {
+            timeout_kind::INACTIVE
+                if client.known.iter().any(|index| client.is_used_by(*index)) =>
+            {
                 self.tell_users(token, bytes);
             }
             _ => self.commands.simple(command::DESTROY, 0, token),
         }
     }
 
-    /// Bytes that are no HTTP. Whoever is receiving that request answers; else we do, after earlier answers.
+    /// Bytes that are no HTTP. Whoever is receiving that request answers when its turn comes; else we do, after earlier
+    /// answers.
     fn client_error(&mut self, token: u32, number: u32, bytes: &[u8]) {
         let Some(client) = self.clients.find(token) else {
             return;
         };
-        let receiver = client
-            .exchanges
-            .back()
-            .filter(|exchange| exchange.receiving)
-            .and_then(|exchange| match exchange.stage {
-                Stage::With(index) => Some(index),
-                Stage::Waiting => None,
-            });
-        match receiver {
-            Some(index) => {
-                client.refuser = Some(index);
-                self.tell(index, bytes);
-            }
-            None => {
-                // A request that waits and whose body is broken will never be complete.
-                if let Some(broken) = client.exchanges.back()
-                    && broken.receiving
-                {
+        client.trailing = None;
+        let is_first = client.exchanges.len() == 1;
+        match client.exchanges.back() {
+            Some(last) if last.receiving => match last.stage {
+                Stage::With(index) if is_first => {
+                    client.refuser = Some(index);
+                    self.tell(index, bytes);
+                    return;
+                }
+                Stage::With(_) => {
+                    client.error = bytes.to_vec();
+                    return;
+                }
+                // It will never be complete.
+                Stage::Waiting | Stage::Behind => {
                     client.exchanges.pop_back();
                 }
-                client.refusal = Some(answers::to_parse_error(number));
-                self.refuse_broken_request(token);
-            }
+            },
+            _ => {}
         }
+        client.refusal = Some(answers::to_parse_error(number));
+        self.next_turn(token);
     }
 }

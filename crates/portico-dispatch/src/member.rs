@@ -7,6 +7,8 @@ use portico_channel::shared::{Broken, HostEnd};
 use portico_sys::Wake;
 
 use crate::backlog::Backlog;
+use crate::head_lines::Declared;
+use crate::limits::{BACKLOG_BYTES, FULL_BYTES};
 use crate::{MemberId, QueueId};
 
 /// One registration of one process, on this shard.
@@ -33,6 +35,10 @@ pub(crate) struct Member {
     pub(crate) dirty: bool,
     /// Its channel broke the rules, or its commands did.
     pub(crate) broken: bool,
+    /// It is so far behind that connections whose bytes are for it are not read.
+    pub(crate) behind: bool,
+    /// What its templates declare, by number.
+    pub(crate) templates: Vec<Option<Declared>>,
     /// Connections that we don't read from because it is behind.
     pub(crate) held_back: Vec<u32>,
 }
@@ -63,8 +69,15 @@ impl Member {
             active: false,
             dirty: false,
             broken: false,
+            behind: false,
+            templates: Vec::new(),
             held_back: Vec::new(),
         }
+    }
+
+    /// Whether it has so much before it that requests had better go to others.
+    pub(crate) fn is_full(&self) -> bool {
+        self.backlog.len() > FULL_BYTES
     }
 
     /// Requests in flight on all shards.
@@ -85,8 +98,14 @@ impl Member {
         }
     }
 
-    /// Sends records. False if the channel is broken.
+    /// Sends records. One that the channel can never hold is the end of it.
     pub(crate) fn tell(&mut self, records: &[u8]) {
+        if records.len() > self.end.events.capacity() || self.backlog.len() > BACKLOG_BYTES {
+            self.broken = true;
+        }
+        if self.broken {
+            return;
+        }
         let result = self.backlog.push(records, &mut self.end.events);
         self.note(result);
     }
@@ -95,7 +114,7 @@ impl Member {
     pub(crate) fn settle(&mut self) {
         let result = self.backlog.settle(&mut self.end.events);
         self.note(result);
-        if self.backlog.is_waiting() {
+        if self.backlog.is_waiting() || self.behind {
             // It rings when it has made room; look again, lest it just did.
             self.end.wants_room().fall_asleep();
             let result = self.backlog.settle(&mut self.end.events);

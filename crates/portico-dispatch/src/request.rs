@@ -54,7 +54,9 @@ impl<'a> Request<'a> {
             keep_alive: flags & request_flag::KEEP_ALIVE != 0,
             complete: flags & request_flag::COMPLETE != 0,
             upgrade: flags & request_flag::UPGRADE != 0,
+            connect: method == Some(Method::Connect),
             head: method == Some(Method::Head),
+            is_old: self.record.word(4) >> 8 & 0xff == 0,
             safe: matches!(
                 method,
                 Some(Method::Get | Method::Head | Method::Options | Method::Trace)
@@ -102,8 +104,12 @@ pub(crate) struct Facts {
     pub(crate) complete: bool,
     /// It asks for an upgrade, or is CONNECT: the engine waits for `TAKE_OVER` or `PROCEED`.
     pub(crate) upgrade: bool,
+    /// CONNECT: a 2xx answer makes a tunnel.
+    pub(crate) connect: bool,
     /// HEAD: its answer has no body.
     pub(crate) head: bool,
+    /// HTTP/1.0.
+    pub(crate) is_old: bool,
     /// Its method is safe (RFC 9110, 9.2.1).
     pub(crate) safe: bool,
 }

@@ -9,9 +9,10 @@ use crate::affinity;
 use crate::answers::Refusal;
 use crate::client::{Exchange, MemberIndex, Stage};
 use crate::dispatcher::Dispatcher;
+use crate::member::Member;
 use crate::queue::{Queue, Waiting};
 use crate::request::Request;
-use crate::{QueueId, Routes};
+use crate::{Affinity, QueueId, Routes};
 
 /// How long a client is asked to wait where only a reservation matches.
 const RESERVED_RETRY_SECONDS: u32 = 5;
@@ -53,7 +54,11 @@ impl Dispatcher {
             .queues
             .get(&queue)
             .is_some_and(|queue| !queue.waiting.is_empty());
-        let chosen = if behind || !room {
+        let has_affinity = self
+            .queues
+            .get(&queue)
+            .is_some_and(|queue| queue.options.affinity != Affinity::None);
+        let chosen = if (behind && !has_affinity) || !room {
             None
         } else {
             self.choose(queue, Request::new(record))
@@ -114,7 +119,8 @@ impl Dispatcher {
         held(queue, &self.members) < limit
     }
 
-    /// The member that gets a request; `None` if there is none with room.
+    /// The member that gets a request; `None` if there is none with room. A request that is bound to a member waits
+    /// for that one.
     fn choose(&mut self, id: QueueId, request: Request<'_>) -> Option<MemberIndex> {
         let queue = self.queues.get_mut(&id)?;
         let count = queue.members.len();
@@ -130,7 +136,7 @@ impl Dispatcher {
             let Some(Some(member)) = self.members.get(index) else {
                 continue;
             };
-            if member.broken || (limit != 0 && member.in_flight >= limit) {
+            if member.broken || (value.is_none() && !has_room(member, limit)) {
                 continue;
             }
             let cost = match value {
@@ -138,15 +144,18 @@ impl Dispatcher {
                 // What a member has not even taken tells of a busy event loop; it counts double.
                 None => u64::from(member.load()) + u64::from(member.backlog.untaken()),
             };
-            if best.is_none_or(|(_, _, least)| cost < least) {
+            if best.is_none_or(|(.., least)| cost < least) {
                 best = Some((index, place, cost));
             }
         }
         let (index, place, _) = best?;
         if value.is_none() {
             queue.next = place + 1;
+            return Some(index);
         }
-        Some(index)
+        self.member(index)
+            .is_some_and(|member| has_room(member, limit))
+            .then_some(index)
     }
 
     /// Gives a request's records to a member.
@@ -181,7 +190,11 @@ impl Dispatcher {
         {
             exchange.records = records.to_vec();
         }
+        let receiving = exchange.receiving;
         Self::let_go(client, &mut self.commands);
+        if receiving {
+            self.hold_back_if_behind(index, token);
+        }
         if let Some(opening) = opening {
             self.tell(index, &opening);
         }
@@ -194,32 +207,34 @@ impl Dispatcher {
 
     /// Gives waiting requests to members as far as there is room.
     pub(crate) fn pump(&mut self, id: QueueId) {
-        while let Some(waiting) = self
-            .queues
-            .get(&id)
-            .and_then(|queue| queue.waiting.front().copied())
-        {
+        let mut at = 0;
+        while let Some((waiting, has_affinity)) = self.queues.get(&id).and_then(|queue| {
+            let has_affinity = queue.options.affinity != Affinity::None;
+            Some((*queue.waiting.get(at)?, has_affinity))
+        }) {
             let records = self
                 .clients
                 .find(waiting.token)
                 .and_then(|client| client.exchange(waiting.sequence))
                 .filter(|exchange| exchange.stage == Stage::Waiting)
                 .map(|exchange| std::mem::take(&mut exchange.records));
+            let mut chosen = None;
             if let Some(records) = records {
-                let first = Records::new(&records).next();
-                let chosen = match first {
-                    Some(Ok(record)) => self.choose(id, Request::new(record)),
-                    _ => None,
-                };
-                match chosen {
-                    Some(index) => {
-                        self.dispatch(waiting.token, waiting.sequence, index, &records);
-                    }
-                    None => return self.keep(waiting, records),
+                if let Some(Ok(record)) = Records::new(&records).next() {
+                    chosen = self.choose(id, Request::new(record));
                 }
+                let Some(index) = chosen else {
+                    self.keep(waiting, records);
+                    if !has_affinity {
+                        return;
+                    }
+                    at += 1;
+                    continue;
+                };
+                self.dispatch(waiting.token, waiting.sequence, index, &records);
             }
             if let Some(queue) = self.queues.get_mut(&id) {
-                queue.waiting.pop_front();
+                queue.waiting.remove(at);
             }
         }
     }
@@ -305,8 +320,13 @@ impl Dispatcher {
     }
 }
 
+/// Whether a member may be given another request.
+fn has_room(member: &Member, limit: u32) -> bool {
+    !member.is_full() && (limit == 0 || member.in_flight < limit)
+}
+
 /// Requests of a queue that nobody has taken.
-fn held(queue: &Queue, members: &[Option<crate::member::Member>]) -> u32 {
+fn held(queue: &Queue, members: &[Option<Member>]) -> u32 {
     let untaken: u32 = queue
         .members
         .iter()

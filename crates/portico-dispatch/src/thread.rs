@@ -17,18 +17,13 @@ use portico_sys::{Errno, Wake};
 use crate::client::MemberIndex;
 use crate::commands::CommandBuffer;
 use crate::dispatcher::Dispatcher;
+use crate::limits::{EVENT_BYTES, MAX_HEADER_SIZE};
 use crate::mailbox::Mailbox;
 use crate::member::Member;
 use crate::{Endpoint, MemberId, MemberStats, QueueId, QueueStats, Routes, ShardStats};
 
 /// Longest wait; readiness or a bell ends it before.
 const LONG: Duration = Duration::from_secs(3600);
-/// Memory for the events of one turn.
-const EVENT_BYTES: usize = 256 * 1024;
-
-/// Largest `max_header_size` behind a host: with its table of fields a head must fit into a channel of 1 MiB.
-const MAX_HEADER_SIZE: usize = 64 * 1024;
-
 /// One engine thread of a host. Its methods post to the thread and wait for its answer, well under a millisecond unless
 /// the thread is in the midst of much work. Dropping it closes all connections and ends the thread.
 #[derive(Debug)]
@@ -344,7 +339,7 @@ impl Loop {
         let Some(member) = self.dispatcher.member(index) else {
             return;
         };
-        if member.is_busy() || !member.active {
+        if member.is_busy() || member.broken || !member.active {
             return;
         }
         member.end.host().fall_asleep();
@@ -391,7 +386,7 @@ impl Loop {
         for index in &self.dispatcher.active {
             if let Some(Some(member)) = self.dispatcher.members.get(*index) {
                 member.end.host().fall_asleep();
-                nothing = nothing && member.end.commands.available() == Ok(0);
+                nothing = nothing && !member.broken && member.end.commands.available() == Ok(0);
             }
         }
         if !nothing {

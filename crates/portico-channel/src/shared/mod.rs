@@ -13,6 +13,6 @@ mod memory;
 mod stream;
 
 pub use ends::{ApplicationEnd, HostEnd};
-pub use header::LAYOUT_VERSION;
+pub use header::{ANSWER_WINDOW_BYTES, LAYOUT_VERSION};
 pub use memory::{Capacity, OpenError, SharedMemory};
 pub use stream::{Broken, StreamReader, StreamWriter};

@@ -211,19 +211,19 @@ impl StreamReader {
 
     /// Takes `bytes` bytes: the writer may write over them.
     ///
-    /// # Panics
-    /// If fewer are there.
-    pub fn consume(&mut self, bytes: usize) {
-        assert!(
-            self.available().is_ok_and(|available| bytes <= available),
-            "more than was there"
-        );
+    /// # Errors
+    /// [`Broken`] if fewer are there: the writer may have taken them back since they were copied.
+    pub fn take(&mut self, bytes: usize) -> Result<(), Broken> {
+        if bytes > self.available()? {
+            return Err(Broken);
+        }
         self.head += u64::try_from(bytes).unwrap_or(u64::MAX);
         self.direction
             .positions(&self.memory)
             .head
             .0
             .store(self.head, Ordering::Release);
+        Ok(())
     }
 }
 
@@ -266,7 +266,7 @@ mod tests {
             assert!(writer.write(&sent).unwrap());
             assert_eq!(reader.copy(&mut buffer).unwrap(), sent.len());
             assert_eq!(buffer[..sent.len()], sent);
-            reader.consume(sent.len());
+            reader.take(sent.len()).unwrap();
             assert_eq!(writer.taken().unwrap(), writer.written());
         }
     }
@@ -277,7 +277,7 @@ mod tests {
         assert!(writer.write(&[1; 4000]).unwrap());
         assert!(!writer.write(&[2; 97]).unwrap());
         assert!(writer.write(&[2; 96]).unwrap());
-        reader.consume(4096);
+        reader.take(4096).unwrap();
         assert!(writer.write(&[3; 4096]).unwrap());
     }
 
@@ -299,7 +299,7 @@ mod tests {
         }
         let (mut writer, mut reader, memory) = stream();
         writer.write(&[0; 10]).unwrap();
-        reader.consume(10);
+        reader.take(10).unwrap();
         assert_eq!(writer.taken(), Ok(10));
         let positions = Direction::Commands.positions(&memory);
         positions.head.0.store(9, Ordering::Release);

@@ -21,6 +21,7 @@ export const EVENT_TLS_ERROR = 15;
 export const EVENT_DROPPED = 16;
 export const EVENT_ACCEPT_ERROR = 17;
 export const EVENT_DRAINED = 18;
+export const EVENT_CREDIT = 19;
 export const OPEN_FLAG_TLS = 1;
 export const OPEN_FLAG_UNIX = 2;
 export const SECURE_FLAG_RESUMED = 1;

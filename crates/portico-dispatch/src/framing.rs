@@ -1,0 +1,244 @@
+//! Whether the bytes of an answer agree with what its head says of them.
+//!
+//! A connection is shared by many applications, so one of them must not be able to leave it in a state in which the
+//! next one's answer is read as part of its own (RFC 9112, 6.3 and 11.2). Three outcomes:
+//!
+//! | outcome | when | what is done |
+//! |---|---|---|
+//! | fine | the end of the answer is where its head says | |
+//! | last | a client might see the end elsewhere, or sees it in the connection's end | the connection ends behind it |
+//! | wrong | what is sent can't be what the head says | before the head: 502; behind it: cut off, and the end |
+
+use portico_channel::layout::response_flag;
+
+use crate::head_lines::Declared;
+use crate::request::Facts;
+
+/// How far an answer is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// No head yet.
+    #[default]
+    Awaited,
+    /// So many bytes are still to come.
+    Sized(u64),
+    /// In chunks that the engine makes.
+    Chunked,
+    /// Until the connection ends.
+    UntilClose,
+    /// Complete.
+    Ended,
+}
+
+/// What the bytes of one record mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Fine,
+    /// The connection must end behind this answer.
+    Last,
+    /// They must not go out.
+    Wrong,
+}
+
+impl Answer {
+    /// Whether the head has been given.
+    pub(crate) fn has_begun(self) -> bool {
+        self != Self::Awaited
+    }
+
+    /// Whether the engine takes body bytes now.
+    pub(crate) fn is_open(self) -> bool {
+        !matches!(self, Self::Awaited | Self::Ended)
+    }
+
+    /// A head. `length` is Content-Length where the flags have the engine write it.
+    pub(crate) fn begin(
+        &mut self,
+        facts: Facts,
+        status: u32,
+        flags: u32,
+        length: u64,
+        declared: Declared,
+    ) -> Outcome {
+        let has = |flag: u32| flags & flag != 0;
+        // An interim response is no answer (RFC 9110, 15.2).
+        if !(200..=999).contains(&status) {
+            return Outcome::Wrong;
+        }
+        let length = match (has(response_flag::CONTENT_LENGTH), declared.length) {
+            (true, Some(other)) if other != length => return Outcome::Wrong,
+            (true, _) => Some(length),
+            (false, other) => other,
+        };
+        let is_coded = declared.is_coded || has(response_flag::TRANSFER_ENCODING);
+        let says_chunked = declared.is_chunked || has(response_flag::TRANSFER_ENCODING);
+        let in_chunks = has(response_flag::CHUNKED);
+        let mut doubtful = (declared.is_coded && has(response_flag::TRANSFER_ENCODING))
+            || (length.is_some() && is_coded)
+            // The client takes the connection for a tunnel (RFC 9110, 9.3.6).
+            || (facts.connect && status < 300);
+        *self = if facts.head || status == 204 || status == 304 {
+            if in_chunks {
+                return Outcome::Wrong;
+            }
+            Self::Sized(0)
+        } else {
+            match (length, says_chunked, in_chunks) {
+                (_, true, true) => {
+                    doubtful |= facts.is_old;
+                    Self::Chunked
+                }
+                (_, true, false) | (Some(_), false, true) => return Outcome::Wrong,
+                (Some(length), false, false) if !is_coded => Self::Sized(length),
+                _ => Self::UntilClose,
+            }
+        };
+        if doubtful || *self == Self::UntilClose {
+            Outcome::Last
+        } else {
+            Outcome::Fine
+        }
+    }
+
+    /// Bytes of the body. The answer must be open.
+    pub(crate) fn add(&mut self, bytes: u64) -> Outcome {
+        if let Self::Sized(left) = self {
+            match left.checked_sub(bytes) {
+                Some(rest) => *left = rest,
+                None => return Outcome::Wrong,
+            }
+        }
+        Outcome::Fine
+    }
+
+    /// The end. A body that is too short: the client waits for the rest until the connection ends.
+    pub(crate) fn end(&mut self) -> Outcome {
+        let outcome = match *self {
+            Self::Sized(left) if left > 0 => Outcome::Last,
+            _ => Outcome::Fine,
+        };
+        *self = Self::Ended;
+        outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use response_flag::{CHUNKED, CONTENT_LENGTH, TRANSFER_ENCODING};
+
+    use super::*;
+
+    const PLAIN: Facts = Facts {
+        keep_alive: true,
+        complete: true,
+        upgrade: false,
+        connect: false,
+        head: false,
+        is_old: false,
+        safe: true,
+    };
+    const HEAD: Facts = Facts {
+        head: true,
+        ..PLAIN
+    };
+    const OLD: Facts = Facts {
+        is_old: true,
+        ..PLAIN
+    };
+    const CONNECT: Facts = Facts {
+        connect: true,
+        ..PLAIN
+    };
+
+    fn declared(length: Option<u64>, coding: &str) -> Declared {
+        Declared {
+            length,
+            is_coded: !coding.is_empty(),
+            is_chunked: coding == "chunked",
+        }
+    }
+
+    #[test]
+    fn a_head_says_how_its_body_ends() {
+        use Answer::{Chunked, Sized, UntilClose};
+        use Outcome::{Fine, Last};
+        let none = declared(None, "");
+        let rows: &[(Facts, u32, u32, Declared, Outcome, Answer)] = &[
+            (PLAIN, 200, CONTENT_LENGTH, none, Fine, Sized(5)),
+            (PLAIN, 200, 0, declared(Some(7), ""), Fine, Sized(7)),
+            (
+                PLAIN,
+                200,
+                CONTENT_LENGTH,
+                declared(Some(5), ""),
+                Fine,
+                Sized(5),
+            ),
+            (PLAIN, 200, CHUNKED | TRANSFER_ENCODING, none, Fine, Chunked),
+            (
+                PLAIN,
+                200,
+                CHUNKED,
+                declared(None, "chunked"),
+                Fine,
+                Chunked,
+            ),
+            (PLAIN, 200, 0, none, Last, UntilClose),
+            (PLAIN, 200, CHUNKED, none, Last, UntilClose),
+            (PLAIN, 200, 0, declared(None, "gzip"), Last, UntilClose),
+            (PLAIN, 200, 0, declared(Some(5), "gzip"), Last, UntilClose),
+            (
+                PLAIN,
+                200,
+                CHUNKED,
+                declared(Some(5), "chunked"),
+                Last,
+                Chunked,
+            ),
+            (OLD, 200, CHUNKED | TRANSFER_ENCODING, none, Last, Chunked),
+            (PLAIN, 204, 0, none, Fine, Sized(0)),
+            (PLAIN, 304, CONTENT_LENGTH, none, Fine, Sized(0)),
+            (PLAIN, 304, TRANSFER_ENCODING, none, Fine, Sized(0)),
+            (HEAD, 200, CONTENT_LENGTH, none, Fine, Sized(0)),
+            (CONNECT, 200, CONTENT_LENGTH, none, Last, Sized(5)),
+            (CONNECT, 403, CONTENT_LENGTH, none, Fine, Sized(5)),
+        ];
+        for (facts, status, flags, declared, outcome, state) in rows {
+            let mut answer = Answer::Awaited;
+            let found = answer.begin(*facts, *status, *flags, 5, *declared);
+            assert_eq!(
+                (found, answer),
+                (*outcome, *state),
+                "{status} {flags} {declared:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_wrong() {
+        for (facts, status, flags, declared) in [
+            (PLAIN, 200, CONTENT_LENGTH, declared(Some(6), "")),
+            (PLAIN, 200, CONTENT_LENGTH | CHUNKED, declared(None, "")),
+            (PLAIN, 200, CHUNKED, declared(Some(5), "")),
+            (PLAIN, 200, 0, declared(None, "chunked")),
+            (PLAIN, 101, 0, declared(None, "")),
+            (PLAIN, 100, 0, declared(None, "")),
+            (HEAD, 200, CHUNKED | TRANSFER_ENCODING, declared(None, "")),
+            (PLAIN, 204, CHUNKED, declared(None, "chunked")),
+        ] {
+            let outcome = Answer::Awaited.begin(facts, status, flags, 5, declared);
+            assert_eq!(outcome, Outcome::Wrong, "{status} {flags} {declared:?}");
+        }
+    }
+
+    #[test]
+    fn no_byte_beyond_the_length_and_none_missing() {
+        let mut answer = Answer::Sized(5);
+        assert_eq!(answer.add(3), Outcome::Fine);
+        assert_eq!(answer.add(3), Outcome::Wrong);
+        assert_eq!(answer.add(2), Outcome::Fine);
+        assert_eq!(answer.end(), Outcome::Fine);
+        assert_eq!(Answer::Sized(1).end(), Outcome::Last);
+        assert_eq!(Answer::Chunked.end(), Outcome::Fine);
+    }
+}

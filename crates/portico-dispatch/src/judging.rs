@@ -1,0 +1,219 @@
+//! What is done with each of a member's commands.
+//!
+//! A record that names a connection or request that is not the member's is left out: it may have crossed with the
+//! request's end. One that no application of ours would ever write breaks the channel. Records about an answer are in
+//! `judging_answers`.
+
+use portico_channel::RecordView;
+use portico_channel::layout::{command, response_flag};
+
+use crate::client::{MemberIndex, Stage};
+use crate::dispatcher::Dispatcher;
+use crate::flow::Ack;
+use crate::head_lines;
+use crate::limits::{TEMPLATE_BYTES, TEMPLATES};
+
+/// What is done with a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Apply,
+    /// Apply it with other flags.
+    ApplyWith(u32),
+    LeaveOut,
+    Break,
+}
+
+impl Dispatcher {
+    #[inline]
+    pub(crate) fn judge(
+        &mut self,
+        index: MemberIndex,
+        record: RecordView<'_>,
+        ended: &mut Vec<(u32, u32)>,
+    ) -> Verdict {
+        let token = record.word(2);
+        match record.kind() {
+            command::RESPOND | command::DATA | command::END | command::INFORM => {
+                self.judge_answer(index, record, ended)
+            }
+            command::TEMPLATE => self.judge_template(index, record),
+            command::CLOSE_IDLE => {
+                self.close_idle(index);
+                Verdict::LeaveOut
+            }
+            command::CLOSE_ALL => {
+                self.close_all(index);
+                Verdict::LeaveOut
+            }
+            command::PAUSE | command::RESUME => self.judge_pause(index, record),
+            command::RAW => self.judge_raw(index, record),
+            command::TAKE_OVER | command::PROCEED => self.judge_upgrade(index, record),
+            command::DISCARD => match self.owns(index, token, record.word(3)) {
+                true => Verdict::Apply,
+                false => Verdict::LeaveOut,
+            },
+            command::SHUTDOWN | command::DESTROY => self.judge_end(index, token),
+            command::SET_TIMEOUT | command::SET_SOCKET => {
+                let Some(client) = self.clients.find(token) else {
+                    return Verdict::LeaveOut;
+                };
+                if !client.is_used_by(index) {
+                    return Verdict::LeaveOut;
+                }
+                client.timeout_set |= record.kind() == command::SET_TIMEOUT;
+                Verdict::Apply
+            }
+            // Certificates are the host's business.
+            command::SERVER_NAME | command::ALPN => Verdict::LeaveOut,
+            _ => Verdict::Break,
+        }
+    }
+
+    /// What a template says of the body is read once.
+    fn judge_template(&mut self, index: MemberIndex, record: RecordView<'_>) -> Verdict {
+        let reason = record.bytes(20, record.word(3));
+        let fields = reason.and_then(|reason| record.bytes(20 + reason.len(), record.word(4)));
+        let (Some(reason), Some(fields)) = (reason, fields) else {
+            return Verdict::Break;
+        };
+        let declared = head_lines::read_fields(fields).filter(|_| {
+            reason.len() + fields.len() <= TEMPLATE_BYTES && head_lines::is_reason(reason)
+        });
+        let number = usize::try_from(record.word(2)).unwrap_or(usize::MAX);
+        let (Some(declared), true) = (declared, (1..TEMPLATES).contains(&number)) else {
+            return Verdict::Break;
+        };
+        let Some(member) = self.member(index) else {
+            return Verdict::LeaveOut;
+        };
+        if member.templates.len() <= number {
+            member.templates.resize(number + 1, None);
+        }
+        if let Some(place) = member.templates.get_mut(number) {
+            *place = Some(declared);
+        }
+        Verdict::Apply
+    }
+
+    fn judge_pause(&mut self, index: MemberIndex, record: RecordView<'_>) -> Verdict {
+        let Some(client) = self.clients.find(record.word(2)) else {
+            return Verdict::LeaveOut;
+        };
+        let pauses = record.kind() == command::PAUSE;
+        let has_say = if pauses {
+            // Not what comes for somebody else.
+            client.is_used_by(index) && client.receiver().is_none_or(|other| other == index)
+        } else {
+            client.paused_by == Some(index)
+        };
+        if !has_say {
+            return Verdict::LeaveOut;
+        }
+        client.paused_by = pauses.then_some(index);
+        if !pauses && client.paused_by_us {
+            return Verdict::LeaveOut;
+        }
+        Verdict::Apply
+    }
+
+    fn judge_raw(&mut self, index: MemberIndex, record: RecordView<'_>) -> Verdict {
+        if record.flags() & response_flag::EXTERNAL != 0 {
+            return Verdict::Break;
+        }
+        let Some(client) = self.clients.find(record.word(2)) else {
+            return Verdict::LeaveOut;
+        };
+        if client.tunnel != Some(index) && client.refuser != Some(index) {
+            return Verdict::LeaveOut;
+        }
+        let Ok(grants) = client.raw.take(record.size()) else {
+            return Verdict::Break;
+        };
+        let told = record.flags() & response_flag::ACK != 0;
+        if !told && grants.is_none() {
+            return Verdict::Apply;
+        }
+        client.acks.push_back(Ack {
+            sequence: 0,
+            member: index,
+            told,
+            grants: grants.unwrap_or(0),
+        });
+        Verdict::ApplyWith(record.flags() | response_flag::ACK)
+    }
+
+    fn judge_upgrade(&mut self, index: MemberIndex, record: RecordView<'_>) -> Verdict {
+        let token = record.word(2);
+        let Some(client) = self.clients.find(token) else {
+            return Verdict::LeaveOut;
+        };
+        // Nobody gets an upgrade before it is the only request: see `Stage::Behind`.
+        let Some(exchange) = client.exchanges.back_mut().filter(|last| {
+            last.facts.upgrade && last.stage == Stage::With(index) && !last.answer.has_begun()
+        }) else {
+            return Verdict::LeaveOut;
+        };
+        if record.kind() == command::PROCEED {
+            exchange.facts.upgrade = false;
+            return Verdict::Apply;
+        }
+        client.tunnel = Some(index);
+        // The engine forgets it: its turn never comes.
+        client.exchanges.clear();
+        if let Some(member) = self.member(index) {
+            member.finished();
+            member.tunnels += 1;
+        }
+        self.hold_back_if_behind(index, token);
+        Verdict::Apply
+    }
+
+    /// The end of a connection: really, where the member has a say; else only as far as it is concerned.
+    fn judge_end(&mut self, index: MemberIndex, token: u32) -> Verdict {
+        let Some(client) = self.clients.find(token) else {
+            return Verdict::LeaveOut;
+        };
+        if client.is_used_by(index) {
+            return Verdict::Apply;
+        }
+        if client.known.contains(&index) {
+            self.part(index, token);
+        }
+        Verdict::LeaveOut
+    }
+
+    fn owns(&mut self, index: MemberIndex, token: u32, sequence: u32) -> bool {
+        self.clients.find(token).is_some_and(|client| {
+            client.trailing == Some((sequence, index))
+                || client
+                    .exchange(sequence)
+                    .is_some_and(|exchange| exchange.stage == Stage::With(index))
+        })
+    }
+
+    /// Connections on which the member has no request close for it; for others they go on.
+    pub(crate) fn close_idle(&mut self, index: MemberIndex) {
+        let idle: Vec<u32> = self
+            .clients
+            .iter_mut()
+            .filter(|client| client.known.contains(&index) && !client.is_used_by(index))
+            .map(|client| client.token)
+            .collect();
+        for token in idle {
+            self.part(index, token);
+        }
+    }
+
+    fn close_all(&mut self, index: MemberIndex) {
+        self.close_idle(index);
+        let asked: Vec<u32> = self
+            .clients
+            .iter_mut()
+            .filter(|client| client.is_asking(index))
+            .map(|client| client.token)
+            .collect();
+        for token in asked {
+            self.commands.simple(command::DESTROY, 0, token);
+        }
+    }
+}

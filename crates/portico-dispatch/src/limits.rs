@@ -1,0 +1,35 @@
+//! Everything that a client or a member can make the host keep, and every other bound of the dispatcher, in one table.
+//!
+//! | what is kept | for | at most |
+//! |---|---|---|
+//! | requests nobody has taken | a queue | `QueueOptions::length` × (a head and its table, 64 KiB + 16 KiB, and [`WAITING_BYTES`] of body) |
+//! | events a member has not taken | a member | [`FULL_BYTES`] of requests (then others get them), [`BEHIND_BYTES`] and one turn of bodies; [`BACKLOG_BYTES`] of everything: then it is dropped |
+//! | output a client has not read | an answer or tunnel | `ANSWER_WINDOW_BYTES` and one record; answers of a connection: the engine's 64 |
+//! | templates | a member | 255 × [`TEMPLATE_BYTES`] |
+//! | acknowledgements | an answer | one per record of its window: records have 20 bytes or more |
+//! | a record to be applied | a shard | the capacity of the largest channel |
+//! | members that know a connection | a connection | the members attached |
+//! | CPU of one member's commands | a round | [`TURN_BYTES`], then the others get theirs |
+
+/// Bytes that a member may be behind before the connections whose bodies go to it are no longer read.
+pub(crate) const BEHIND_BYTES: usize = 1024 * 1024;
+/// Bytes at which they are read again.
+pub(crate) const CAUGHT_UP_BYTES: usize = 256 * 1024;
+/// Bytes that a member may be behind before requests go to others of its queue, or wait.
+pub(crate) const FULL_BYTES: usize = 16 * 1024 * 1024;
+/// Bytes that a member may be behind before it is dropped: it reads nothing and makes ever more events.
+pub(crate) const BACKLOG_BYTES: usize = 64 * 1024 * 1024;
+/// Bytes of a request that waits in its queue before its connection is no longer read.
+pub(crate) const WAITING_BYTES: usize = 16 * 1024;
+/// Bytes of commands copied at a time; more only for a record that is larger.
+pub(crate) const COPY_BYTES: usize = 256 * 1024;
+/// Bytes of commands of one member handled before the others get their turn.
+pub(crate) const TURN_BYTES: usize = 1024 * 1024;
+/// Bytes of a head kept under a number.
+pub(crate) const TEMPLATE_BYTES: usize = 64 * 1024;
+/// Template numbers are below this, as in the engine.
+pub(crate) const TEMPLATES: usize = 256;
+/// Memory for the events of one turn.
+pub(crate) const EVENT_BYTES: usize = 256 * 1024;
+/// Largest `max_header_size` behind a host: with its table of fields a head must fit into a channel.
+pub(crate) const MAX_HEADER_SIZE: usize = 64 * 1024;

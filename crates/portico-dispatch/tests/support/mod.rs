@@ -1,0 +1,189 @@
+//! A host of one process: shards on their threads, and applications that the test plays itself. No sleeps.
+#![allow(dead_code, unused_imports, reason = "each test file uses a part")]
+
+mod app;
+mod client;
+mod raw_member;
+
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::time::{Duration, Instant};
+
+use portico_application::AttachedEngine;
+use portico_channel::shared::{Capacity, HostEnd};
+use portico_dispatch::{Endpoint, MemberId, QueueId, QueueOptions, Routes, ShardThread};
+use portico_engine::ListenerOptions;
+use portico_router::{Scheme, UrlPrefix};
+use portico_sys::Wake;
+
+pub(crate) use app::{App, Event, Req};
+pub(crate) use client::{Answer, Client};
+pub(crate) use raw_member::RawMember;
+
+/// How long anything may take before a test fails.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(crate) struct Host {
+    pub(crate) shards: Vec<ShardThread>,
+    pub(crate) address: SocketAddr,
+    routes: Vec<(String, Option<QueueId>, QueueOptions)>,
+    members: u32,
+}
+
+impl Host {
+    pub(crate) fn new() -> Self {
+        Self::with_shards(1)
+    }
+
+    pub(crate) fn with_shards(count: u32) -> Self {
+        let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = socket.local_addr().unwrap();
+        socket.set_nonblocking(true).unwrap();
+        let shards: Vec<ShardThread> = (0..count)
+            .map(|index| ShardThread::start(index, count).unwrap())
+            .collect();
+        for shard in &shards {
+            let endpoint = Endpoint {
+                scheme: Scheme::Http,
+                port: address.port(),
+            };
+            let socket = OwnedFd::from(socket.try_clone().unwrap());
+            let options = ListenerOptions {
+                connections_checking_interval: Duration::from_millis(50),
+                ..ListenerOptions::default()
+            };
+            shard.listen(socket, options, endpoint).unwrap();
+        }
+        Self {
+            shards,
+            address,
+            routes: Vec::new(),
+            members: 0,
+        }
+    }
+
+    /// A host with a queue 1 for `/`, and its default settings.
+    pub(crate) fn with_root() -> Self {
+        let mut host = Self::new();
+        host.route("/", 1, QueueOptions::default());
+        host
+    }
+
+    pub(crate) fn route(&mut self, path: &str, queue: u32, options: QueueOptions) {
+        self.routes
+            .push((path.to_owned(), Some(QueueId(queue)), options));
+        self.set_routes();
+    }
+
+    pub(crate) fn reserve(&mut self, path: &str) {
+        self.routes
+            .push((path.to_owned(), None, QueueOptions::default()));
+        self.set_routes();
+    }
+
+    /// Many at once.
+    pub(crate) fn route_all(&mut self, routes: impl Iterator<Item = (String, u32)>) {
+        for (path, queue) in routes {
+            self.routes
+                .push((path, Some(QueueId(queue)), QueueOptions::default()));
+        }
+        self.set_routes();
+    }
+
+    fn set_routes(&self) {
+        let mut routes = Routes::default();
+        for (path, queue, options) in &self.routes {
+            let text = format!("http://*:{}{path}", self.address.port());
+            let prefix = UrlPrefix::parse(&text).unwrap();
+            match queue {
+                Some(queue) => {
+                    routes.table.insert(prefix, *queue).unwrap();
+                    routes.queues.insert(*queue, options.clone());
+                }
+                None => routes.table.reserve(prefix).unwrap(),
+            }
+        }
+        let routes = Arc::new(routes);
+        for shard in &self.shards {
+            shard.set_routes(Arc::clone(&routes));
+        }
+    }
+
+    pub(crate) fn app(&mut self, queue: u32) -> App {
+        self.app_with(queue, 1 << 20)
+    }
+
+    /// With channels of so many bytes.
+    pub(crate) fn app_with(&mut self, queue: u32, bytes: u32) -> App {
+        let id = self.new_id();
+        let wake = Wake::new().unwrap();
+        let host_wake = Arc::new(copy(&wake));
+        let load = Arc::new(AtomicU32::new(0));
+        let mut channels = Vec::new();
+        for shard in &self.shards {
+            let capacity = Capacity {
+                events: bytes,
+                commands: bytes,
+            };
+            let (end, memory) = HostEnd::create(capacity).unwrap();
+            let bell = Wake::new().unwrap();
+            channels.push((memory, copy(&bell)));
+            shard
+                .attach(
+                    id,
+                    QueueId(queue),
+                    end,
+                    bell,
+                    Arc::clone(&host_wake),
+                    Arc::clone(&load),
+                )
+                .unwrap();
+        }
+        App::new(id, AttachedEngine::open(wake, channels).unwrap())
+    }
+
+    pub(crate) fn new_id(&mut self) -> MemberId {
+        self.members += 1;
+        MemberId(self.members)
+    }
+
+    /// The application's process dies.
+    pub(crate) fn kill(&self, app: App) {
+        let id = app.id;
+        drop(app);
+        for shard in &self.shards {
+            shard.detach(id);
+        }
+    }
+
+    pub(crate) fn leave(&self, app: &App) {
+        for shard in &self.shards {
+            shard.leave(app.id);
+        }
+    }
+
+    pub(crate) fn connect(&self) -> Client {
+        Client::connect(self.address)
+    }
+
+    /// Until a fact about the first shard's counters holds.
+    #[track_caller]
+    pub(crate) fn until(&self, fact: impl Fn(&portico_dispatch::ShardStats) -> bool) {
+        until(|| fact(&self.shards[0].stats()));
+    }
+}
+
+#[track_caller]
+pub(crate) fn until(mut fact: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !fact() {
+        assert!(start.elapsed() < PATIENCE, "it never came true");
+        std::thread::yield_now();
+    }
+}
+
+pub(crate) fn copy(wake: &Wake) -> Wake {
+    Wake::from(wake.as_fd().try_clone_to_owned().unwrap())
+}

@@ -1,0 +1,72 @@
+//! A member without the manners of `AttachedEngine`: it writes what it likes.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::time::Instant;
+
+use portico_channel::Records;
+use portico_channel::layout::event;
+use portico_channel::shared::{ApplicationEnd, Capacity, HostEnd};
+use portico_dispatch::{MemberId, QueueId};
+use portico_sys::Wake;
+
+use super::{Host, PATIENCE, copy};
+
+pub(crate) struct RawMember {
+    pub(crate) id: MemberId,
+    pub(crate) end: ApplicationEnd,
+    bell: Wake,
+}
+
+impl RawMember {
+    pub(crate) fn attach(host: &mut Host, queue: u32) -> Self {
+        let id = host.new_id();
+        let (end, memory) = HostEnd::create(Capacity {
+            events: 1 << 20,
+            commands: 1 << 20,
+        })
+        .unwrap();
+        let bell = Wake::new().unwrap();
+        host.shards[0]
+            .attach(
+                id,
+                QueueId(queue),
+                end,
+                copy(&bell),
+                Arc::new(Wake::new().unwrap()),
+                Arc::new(AtomicU32::new(0)),
+            )
+            .unwrap();
+        Self {
+            id,
+            end: ApplicationEnd::open(memory).unwrap(),
+            bell,
+        }
+    }
+
+    /// Token and number of the first request.
+    #[track_caller]
+    pub(crate) fn request(&mut self) -> (u32, u32) {
+        let start = Instant::now();
+        let mut memory = vec![0; 65536];
+        loop {
+            let count = self.end.events.copy(&mut memory).unwrap();
+            for record in Records::new(&memory[..count]).flatten() {
+                if record.kind() == event::REQUEST {
+                    let found = (record.word(2), record.word(3));
+                    self.end.events.take(count).unwrap();
+                    return found;
+                }
+            }
+            assert!(start.elapsed() < PATIENCE);
+            std::thread::yield_now();
+        }
+    }
+
+    /// Whether there was room.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> bool {
+        let written = self.end.commands.write(bytes).unwrap();
+        self.bell.wake();
+        written
+    }
+}
