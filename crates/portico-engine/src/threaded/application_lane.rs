@@ -115,7 +115,7 @@ impl Lane {
         if external.is_none() && bytes.len() <= BESIDE_BYTES {
             return self.write(bytes);
         }
-        let external = external.map(<[u8]>::to_vec);
+        let external = external.map(|body| self.shared.copy_beside(body));
         self.shared.push_beside(Beside {
             commands: bytes.to_vec(),
             external,

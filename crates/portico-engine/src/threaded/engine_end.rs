@@ -119,10 +119,14 @@ impl EngineEnd {
             }
             if beside > 0 {
                 self.commands.consume(beside);
-                if let Some(beside) = self.shared.take_beside()
-                    && let Err(error) = shard.apply(&beside.commands, beside.external.as_deref())
-                {
-                    self.shared.report(error);
+                if let Some(beside) = self.shared.take_beside() {
+                    let result = shard.apply(&beside.commands, beside.external.as_deref());
+                    if let Err(error) = result {
+                        self.shared.report(error);
+                    }
+                    if let Some(external) = beside.external {
+                        self.shared.give_back(external);
+                    }
                 }
             }
         }
