@@ -36,6 +36,8 @@ pub struct Shard {
     starved: bool,
     /// Numbers of wake-ups that came.
     rung: Vec<u32>,
+    /// New connections that are not in the epoll yet.
+    unwatched: Vec<u32>,
 }
 
 impl std::fmt::Debug for Shard {
@@ -71,6 +73,7 @@ impl Shard {
             others: Vec::new(),
             starved: false,
             rung: Vec::new(),
+            unwatched: Vec::new(),
         })
     }
 
@@ -124,11 +127,11 @@ impl Shard {
         self.core.templates.forget(space);
     }
 
-    /// Whether events wait that arose outside of [`Shard::turn`] (`CLOSED` after `DESTROY`, `FLUSHED`, ...). The
-    /// descriptor doesn't show them: call `turn` again before waiting for it.
+    /// Whether events wait that arose outside of [`Shard::turn`] (`CLOSED` after `DESTROY`, `FLUSHED`, ...), or new
+    /// connections are not watched yet. The descriptor doesn't show them: call `turn` again before waiting for it.
     #[must_use]
     pub fn has_pending_events(&self) -> bool {
-        !self.core.pending.is_empty() || !self.core.work.is_empty()
+        !self.core.pending.is_empty() || !self.core.work.is_empty() || !self.unwatched.is_empty()
     }
 
     /// Listens on a bound socket and accepts. The shard owns the descriptor.

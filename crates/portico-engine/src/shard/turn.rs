@@ -32,7 +32,8 @@ impl Shard {
         self.write_pending(events)?;
         let mut full = false;
         if !self.starved {
-            let idle = self.core.work.is_empty() && events.is_empty();
+            self.watch_new();
+            let idle = !self.has_pending_events() && events.is_empty();
             let wait = if idle {
                 timeout.unwrap_or(Duration::ZERO)
             } else {
@@ -85,6 +86,7 @@ impl Shard {
 
     /// Waits, notes what is ready and sends where there is room, but reads nothing: for a time without event memory.
     pub(crate) fn wait_only(&mut self, timeout: Duration) {
+        self.watch_new();
         self.gather_ready(timeout);
         let Self {
             core, connections, ..
