@@ -1,11 +1,13 @@
 // Resumed sessions: by tickets, by ids, with given keys, across contexts.
 
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
-import { constants } from 'node:crypto';
+import { execFile, fork } from 'node:child_process';
+import { constants, randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { certificates } from './support/certificates.mjs';
 import { connect, describing, https, once, request, serve, tls } from './support/https.mjs';
+import { project } from './support/programs.mjs';
 
 const workshop = certificates();
 const pair = workshop.issue('server');
@@ -114,3 +116,50 @@ test('https.Agent resumes by itself', async (t) => {
   }
   assert.equal(results.at(-1), true);
 });
+
+const PROGRAM = `
+import 'portico/register';
+import https from 'node:https';
+const { KEY: key, CERT: cert, TICKET_KEYS: ticketKeys } = process.env;
+const server = https.createServer({ key, cert, ticketKeys: Buffer.from(ticketKeys, 'hex') }, (req, res) => {
+  res.end(JSON.stringify({ reused: req.socket.isSessionReused(), pid: process.pid }));
+});
+server.listen(0, '127.0.0.1', () => process.send(server.address().port));
+process.on('disconnect', () => process.exit());
+`;
+
+/** Port of a server in a process of its own. */
+async function serveElsewhere(t, folder, ticketKeys) {
+  const env = { ...process.env, KEY: pair.key, CERT: pair.cert, TICKET_KEYS: ticketKeys.toString('hex') };
+  const child = fork(join(folder, 'program.mjs'), { env, execArgv: [] });
+  t.after(() => child.disconnect());
+  const [port] = await once(child, 'message');
+  return port;
+}
+
+/** One request of openssl's client, with the session of a file, which the new one is written to. */
+function openssl(port, file, ...args) {
+  return new Promise((resolve) => {
+    const child = execFile('openssl', ['s_client', '-connect', `127.0.0.1:${port}`, '-servername', 'localhost', '-ign_eof', '-sess_out', file,
+      ...args], { timeout: 10_000 }, (_error, stdout) => resolve(stdout));
+    child.stdin.on('error', () => {});
+    child.stdin.write('GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
+  });
+}
+
+for (const version of ['-tls1_2', '-tls1_3']) {
+  test(`processes with the same ticketKeys share sessions, also with openssl's client ${version}`, async (t) => {
+    const folder = project(t, { 'program.mjs': PROGRAM });
+    const ticketKeys = randomBytes(48);
+    const ports = [];
+    for (const keys of [ticketKeys, ticketKeys, randomBytes(48)]) ports.push(await serveElsewhere(t, folder, keys));
+    const file = join(folder, 'session.pem');
+    const first = await openssl(ports[0], file, version);
+    assert.match(first, /"reused":false/);
+    const again = await openssl(ports[1], `${file}.new`, version, '-sess_in', file);
+    assert.match(again, /"reused":true/);
+    assert.match(again, /\nReused, TLSv1\.[23]/);
+    assert.notEqual(/"pid":(\d+)/.exec(first)[1], /"pid":(\d+)/.exec(again)[1]);
+    assert.match(await openssl(ports[2], `${file}.other`, version, '-sess_in', file), /"reused":false/);
+  });
+}
