@@ -433,8 +433,8 @@ impl Open {
                 self.in_order = false;
                 let kind = choices.byte() % 26;
                 let content = choices.bytes().to_vec();
-                if kind == DATA && !self.ended {
-                    self.sent.extend_from_slice(&content);
+                if !self.ended {
+                    self.sent.extend_from_slice(self.data_in(kind, &content));
                 }
                 let record = self
                     .sealing
@@ -460,6 +460,16 @@ impl Open {
                 // What was left out can't be told from here.
                 false
             }
+        }
+    }
+
+    /// What of a record is application data. In TLS 1.3 a type of zero is padding: the type is the last byte before it.
+    fn data_in<'a>(&self, kind: u8, content: &'a [u8]) -> &'a [u8] {
+        let end = content.iter().rposition(|byte| *byte != 0);
+        match (kind, end) {
+            (DATA, _) => content,
+            (0, Some(end)) if self.tls13 && content[end] == DATA => &content[..end],
+            _ => &[],
         }
     }
 
