@@ -7,6 +7,9 @@ use rustls::KeyLog;
 
 use crate::keying;
 
+/// No early data is accepted, and its secret is none (see `key_schedule.rs`). OpenSSL does not log it either.
+const EARLY: &str = "CLIENT_EARLY_TRAFFIC_SECRET";
+
 /// Collects the lines until they are taken.
 #[derive(Default)]
 pub(crate) struct KeyLogLines {
@@ -22,6 +25,9 @@ impl KeyLogLines {
 impl KeyLog for KeyLogLines {
     fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
         keying::hear_secret(label, secret);
+        if label == EARLY {
+            return;
+        }
         let mut line = format!("{label} ");
         push_hex(&mut line, client_random);
         line.push(' ');

@@ -18,9 +18,6 @@ import { createTlsSocket, refreshSocket } from './tls-socket';
 /** Node's default. */
 const HANDSHAKE_TIMEOUT_MS = 120_000;
 
-/** The key log's label of a key that is made for each resumption, used or not. */
-const EARLY_KEY = 'CLIENT_EARLY_TRAFFIC_SECRET';
-
 /** Node's listeners that every server has for these events: what goes beyond them is the program's. */
 const OWN_LISTENERS = { connection: 1, secureConnection: 1 };
 
@@ -219,8 +216,6 @@ export class TlsServer implements TlsProvider {
   }
 
   keyLog(connection: TlsConnection, line: Buffer): void {
-    // Early data is never accepted; the key for it is of no use, and OpenSSL does not log it.
-    if (line.toString('latin1', 0, EARLY_KEY.length) === EARLY_KEY) return;
     if (this.#keyLogFile !== undefined) appendKeyLog(this.#keyLogFile, line);
     if (this.#server.listenerCount('keylog') > 0) this.#server.emit('keylog', line, connection.socket);
   }
