@@ -6,7 +6,7 @@ NATIVE := packages/portico/native/portico.linux-$(shell uname -m | sed 's/x86_64
 NODE ?= node
 EXAMPLE ?= express-site
 
-.PHONY: help build native program typescript generate run test test-rust test-typescript test-software soak bench check check-static fuzz asan node-suite clean
+.PHONY: help build native program typescript generate run test test-rust test-typescript test-software soak bench check check-static fuzz asan node-suite framework-suite clean
 
 help: ## list the tasks
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 20
@@ -85,6 +85,10 @@ asan: build ## the add-on under AddressSanitizer
 node-suite: build ## run Node's own http tests: make node-suite SUITE=DIR [SUITE_NODE=node]
 	@test -n "$(SUITE)" || { echo "usage: make node-suite SUITE=DIR (see conformance/node-suite/README.md)"; exit 2; }
 	$(NODE) conformance/node-suite/run.mjs --suite "$(SUITE)" --node "$(or $(SUITE_NODE),$(NODE))"
+
+framework-suite: build ## run a framework's own tests: make framework-suite NAME=express|fastify|koa|ws SUITE=DIR [SUITE_NODE=node]
+	@test -n "$(SUITE)" -a -n "$(NAME)" || { echo "usage: make framework-suite NAME=NAME SUITE=DIR (see conformance/suites/README.md)"; exit 2; }
+	$(NODE) conformance/suites/run.mjs --suite "$(NAME)" --dir "$(SUITE)" --node "$(or $(SUITE_NODE),$(NODE))"
 
 clean: ## remove what was built
 	cargo clean
