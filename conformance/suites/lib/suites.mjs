@@ -10,8 +10,11 @@ const nodeReporter = join(import.meta.dirname, 'node-reporter.mjs');
 const mocha = (nodeOptions, ...options) => (file) => [
   ...nodeOptions, 'node_modules/mocha/bin/_mocha', '--reporter', mochaReporter, ...options, file];
 
-/** Arguments for Node that run a file that uses node:test. */
-const nodeTest = (file, results) => [`--test-reporter=${nodeReporter}`, `--test-reporter-destination=${results}`, file];
+/**
+ * Arguments for Node that run a file that uses node:test, in a process below the runner's, as the suites themselves do:
+ * some files rely on the order that this gives.
+ */
+const nodeTest = (file, results) => ['--test', `--test-reporter=${nodeReporter}`, `--test-reporter-destination=${results}`, file];
 
 /**
  * By name: the package, the folder of its tests and which of its files are tests, the arguments for Node that run one,

@@ -213,7 +213,7 @@ pub mod command {
     /// length -1: go on without ALPN.
     pub const ALPN: u32 = 16;
     /// Close the idle connections of a listener: `2` listener. With flag 1 (`CLOSE_UNSENT`) also those whose last
-    /// answer is still to be sent, after that.
+    /// answer is still to be sent, after that; with flag 2 (`CLOSE_SILENT`) also those that have not begun a request yet.
     pub const CLOSE_IDLE: u32 = 17;
     /// Close all connections of a listener: `2` listener.
     pub const CLOSE_ALL: u32 = 18;
@@ -255,6 +255,8 @@ pub mod response_flag {
 
 /// Flag of [`command::CLOSE_IDLE`].
 pub const CLOSE_UNSENT: u32 = 1;
+/// Flag of [`command::CLOSE_IDLE`].
+pub const CLOSE_SILENT: u32 = 2;
 /// Flag of [`command::SHUTDOWN`].
 pub const SHUTDOWN_CLOSE: u32 = 1;
 /// Flag of [`command::DESTROY`].

@@ -116,3 +116,27 @@ fn a_closed_listener_tells_when_a_connection_that_nobody_knew_has_gone() {
     assert_eq!(server.next(event::DRAINED).word(3), server.listener.0);
     assert_eq!(server.shard.connection_count(server.listener), 0);
 }
+
+#[test]
+fn what_has_come_is_handed_over_to_its_end_although_too_much_output_waits() {
+    let mut server = Server::with(ListenerOptions {
+        high_water_mark: 100,
+        ..ListenerOptions::default()
+    });
+    let mut client = server.connect();
+    send(&mut client, GET.repeat(2));
+    let mut requests = server.collect(event::REQUEST, 2);
+    server.answer(&requests[1], &[b'x'; 200]);
+    send(&mut client, GET.repeat(2));
+    requests.extend(server.collect(event::REQUEST, 2));
+    send(&mut client, GET);
+    assert!(server.settle().is_empty(), "the next packet waits");
+    server.answer(&requests[0], b"first");
+    requests.push(server.request());
+    for request in &requests[2..] {
+        server.answer(request, b"later");
+    }
+    for _ in 0..5 {
+        read_answer(&mut client);
+    }
+}

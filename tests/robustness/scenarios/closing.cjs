@@ -55,8 +55,7 @@ module.exports = {
     const port = await listen(server);
     const first = new RawClient(port);
     first.write(get());
-    await waitFor(async () => (await connections(server)) === 1);
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await once(server, 'request');
     server.close();
     const second = new RawClient(port);
     await second.all();

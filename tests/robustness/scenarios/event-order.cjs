@@ -276,4 +276,22 @@ module.exports = {
     log('wire', (await client.all()).match(/answer to \S+?(?=HTTP|$)/g).join(' '));
     await close(server);
   },
+  a_response_that_waits_for_its_turn_counts_what_is_queued: async (log) => {
+    const answers = [];
+    const server = http.createServer((req, res) => answers.push(res));
+    const client = new RawClient(await listen(server));
+    client.write(`GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n${get('/3')}`);
+    await waitFor(() => answers.length === 3);
+    const [first, second, third] = answers;
+    third.end('third');
+    log('server', third.writableLength > 100, third.outputSize === third.writableLength);
+    second.on('finish', () => log('server', 'finish', second.writableLength));
+    second.end('second');
+    log('server', second.writableLength > 100);
+    first.end('first');
+    log('server', first.writableLength, first.outputSize);
+    await client.all();
+    log('server', second.writableLength, third.writableLength);
+    await close(server);
+  },
 };

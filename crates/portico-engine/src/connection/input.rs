@@ -65,6 +65,8 @@ pub(crate) struct Input {
     pub(super) paused: bool,
     /// How the peer broke the protocol; the application decides what becomes of the connection.
     pub(super) refused: Option<ParseErrorCode>,
+    /// The last request was handed over although too much output waits: the next must wait until it has been sent.
+    pub(super) over: bool,
     /// `DISCARD` for the body in work.
     pub(super) discard: bool,
     /// Whether the request in work may be followed by another.
@@ -90,6 +92,7 @@ impl Input {
             end_handled: false,
             paused: false,
             refused: None,
+            over: false,
             discard: false,
             keep_alive: true,
             sequence: 0,

@@ -35,23 +35,33 @@ impl Connection {
     pub(super) fn is_blocked(&self, core: &Core) -> bool {
         match self.input.phase {
             Phase::Upgrade { .. } | Phase::Stopped => true,
-            Phase::Head => self.input.paused || self.is_pipeline_full(core),
+            Phase::Head => self.is_head_blocked() || self.input.over && self.is_over(core),
             Phase::Sized { .. } | Phase::Chunked(_) => self.input.paused && !self.input.discard,
             Phase::Raw => self.input.paused,
             Phase::Ignored { .. } => false,
         }
     }
 
-    fn is_pipeline_full(&self, core: &Core) -> bool {
-        if self.exchanges.is_empty() && self.queued() == 0 {
-            return false;
+    /// The same in the middle of what has been received: that is handed over to its end, as in Node.
+    fn is_blocked_in_packet(&self, core: &Core) -> bool {
+        match self.input.phase {
+            Phase::Head => self.is_head_blocked(),
+            _ => self.is_blocked(core),
         }
-        let high_water_mark = core
-            .listeners
-            .find(self.listener)
-            .map_or(0, |listener| listener.options.high_water_mark);
-        self.exchanges.len() >= PIPELINED_REQUESTS
-            || self.queued() + self.exchanges.held_bytes() > high_water_mark
+    }
+
+    fn is_head_blocked(&self) -> bool {
+        self.input.paused || self.exchanges.len() >= PIPELINED_REQUESTS
+    }
+
+    /// Whether more output waits than the high-water mark allows.
+    fn is_over(&self, core: &Core) -> bool {
+        let waiting = self.queued() + self.exchanges.held_bytes();
+        waiting > 0
+            && core
+                .listeners
+                .find(self.listener)
+                .is_some_and(|listener| waiting > listener.options.high_water_mark)
     }
 
     /// Parses `bytes`, which begin where the last call stopped, from `used` on, and moves `used` behind what is done
@@ -68,7 +78,7 @@ impl Connection {
             if input.is_empty() {
                 return Ok(Pause::NeedMore);
             }
-            if self.is_blocked(core) {
+            if self.is_blocked_in_packet(core) {
                 return Ok(Pause::Blocked);
             }
             let step = match self.input.phase {
@@ -123,6 +133,7 @@ impl Connection {
             Err(error) => Ok(Err(error)),
             Ok(Some(head)) => {
                 self.tell_request(core, events, input, &head)?;
+                self.input.over = self.is_over(core);
                 self.begin_request(&head, input);
                 core.counters.requests += 1;
                 Ok(Ok(Step::Used(to_usize(head.head_bytes))))

@@ -114,6 +114,14 @@ impl Connection {
             && self.exchanges.is_empty()
     }
 
+    /// Whether not a byte of a request has come since the last, or at all.
+    pub(crate) fn is_silent(&self) -> bool {
+        matches!(self.input.phase, Phase::Head)
+            && !self.is_handshaking()
+            && self.input.rest.is_empty()
+            && self.exchanges.is_empty()
+    }
+
     /// Whether bytes wait for the kernel.
     pub(crate) fn has_output(&self) -> bool {
         self.queued() > 0

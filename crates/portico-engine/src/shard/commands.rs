@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use portico_channel::layout::{
-    CLOSE_UNSENT, DESTROY_RESET, SHUTDOWN_CLOSE, command, response_flag,
-};
+use portico_channel::layout::{DESTROY_RESET, SHUTDOWN_CLOSE, command, response_flag};
 use portico_channel::{RecordView, Records};
 use portico_sys::socket;
 
@@ -43,9 +41,7 @@ impl Shard {
         let record = command.record;
         let token = record.word(2);
         match record.kind() {
-            command::CLOSE_IDLE => {
-                self.close_idle_connections(token, record.flags() & CLOSE_UNSENT != 0)
-            }
+            command::CLOSE_IDLE => self.close_idle_connections(token, record.flags()),
             command::CLOSE_ALL => self.close_all_connections(token),
             command::TEMPLATE => return self.keep_template(command),
             command::DESTROY => self.destroy(token, record.flags() & DESTROY_RESET != 0),

@@ -72,5 +72,6 @@ export const RESPONSE_FLAG_CHUNKED = 256;
 export const RESPONSE_FLAG_CLOSE = 512;
 export const RESPONSE_FLAG_EXTERNAL = 1024;
 export const CLOSE_UNSENT = 1;
+export const CLOSE_SILENT = 2;
 export const SHUTDOWN_CLOSE = 1;
 export const DESTROY_RESET = 1;

@@ -109,6 +109,7 @@ function finishOutput(response: Response, exchange: Exchange, chunk: Chunk | und
   }
   if (!noticed) {
     exchange.leftEarly = exchange.isCurrent;
+    if (!exchange.isCurrent) exchange.unsentBytes += length;
     leave(exchange);
     return;
   }

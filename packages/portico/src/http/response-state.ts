@@ -6,6 +6,7 @@ import { getDefaultHighWaterMark } from 'node:stream';
 import { kExchange, type Exchange } from './exchange';
 import { finish } from './lifecycle';
 import { definerOf } from './own-property';
+import { renderHead } from './response-head';
 import { WRITTEN_AT_ONCE_BYTES } from './response-write';
 import type { Response } from './server-response';
 import { finishesEarly, joinsChunks, kHighWaterMark, stockResponse } from './stock';
@@ -72,6 +73,17 @@ function writableLength(exchange: Exchange): number {
   return pendingBytes + framing + exchange.unsentBytes;
 }
 
+/** As above, with the head of a response that waits for its turn: as in Node, that has not left either. */
+function queuedLength(this: Response, exchange: Exchange): number {
+  const bytes = sentUnobserved(exchange) ? 0 : writableLength(exchange);
+  return exchange.headSent && isQueued(exchange) ? bytes + renderHead(this, exchange).length : bytes;
+}
+
+/** Whether the response waits for earlier ones. */
+function isQueued(exchange: Exchange): boolean {
+  return !exchange.isCurrent && !exchange.leftEarly && !exchange.finished && !sentUnobserved(exchange);
+}
+
 /** Whether more may be written without waiting for 'drain'. */
 export function hasRoom(exchange: Exchange): boolean {
   return writableLength(exchange) < highWaterMark(exchange);
@@ -86,9 +98,9 @@ export function defineState(prototype: object): void {
   accessor(prototype, 'destroyed', sentUnobserved);
   accessor(prototype, 'headersSent', (exchange) => exchange.head !== null);
   accessor(prototype, 'writableFinished', (exchange) => exchange.finished || sentUnobserved(exchange) || writtenAtOnce(exchange));
-  accessor(prototype, 'writableLength', writableLength);
+  accessor(prototype, 'writableLength', queuedLength);
   accessor(prototype, 'writableHighWaterMark', highWaterMark);
-  accessor(prototype, 'outputSize', (exchange) => (exchange.isCurrent ? 0 : writableLength(exchange)));
+  accessor(prototype, 'outputSize', function outputSize(exchange) { return exchange.isCurrent ? 0 : queuedLength.call(this, exchange); });
   Object.defineProperty(prototype, kHighWaterMark, {
     configurable: true,
     get(this: Response): unknown { return this[kExchange] === undefined ? undefined : highWaterMark(this[kExchange]); },

@@ -85,6 +85,9 @@ export const refusesManyHeaders = isAtLeast(24, 20) && !isAtLeast(25, 0) || isAt
 /** Whether a request that was read to its end is destroyed in the same tick (Node 26). */
 export const destroysAtOnce = isAtLeast(26, 0);
 
+/** Whether `closeIdleConnections()` closes connections that have not begun a request yet (Node 26). */
+export const closesSilent = isAtLeast(26, 0);
+
 function isAtLeast(major: number, minor: number): boolean {
   const [ownMajor, ownMinor] = process.versions.node.split('.').map(Number);
   return ownMajor > major || ownMajor === major && ownMinor >= minor;

@@ -8,7 +8,7 @@
 import type { Server } from 'node:http';
 import { tlsProvider, type TlsListenerOptions, type TlsProvider } from '../https/provider';
 import * as layout from '../generated/layout';
-import { refusesManyHeaders } from '../http/stock';
+import { closesSilent, refusesManyHeaders } from '../http/stock';
 import type { ListenerOptions } from '../native/binding';
 import { currentLane, type Lane } from './lane';
 
@@ -145,8 +145,8 @@ export class AttachedServer {
   closeIdleConnections(): void {
     if (this.lane === undefined) return;
     // As in Node, a request whose handler still runs has not been read to its end, so its connection is not idle.
-    const flags = this.lane.dispatching ? 0 : layout.CLOSE_UNSENT << 8;
-    this.lane.writer.plain(layout.COMMAND_CLOSE_IDLE | flags, this.listener);
+    const flags = (this.lane.dispatching ? 0 : layout.CLOSE_UNSENT) | (closesSilent ? layout.CLOSE_SILENT : 0);
+    this.lane.writer.plain(layout.COMMAND_CLOSE_IDLE | flags << 8, this.listener);
     this.lane.writer.submit();
   }
 
