@@ -82,3 +82,15 @@ const STEPS = [
   [3, 8, 7, 21, 2, 1, 0, 0, 8, 5, 23, 3, 3, 0, 1], [3, 9, 9, 3, 2, 1, 2, 2, 3, 4, 1, 0, 1, 4],
 ];
 for (const [index, steps] of STEPS.entries()) seed('tls_hostile_peer', `steps-${index}`, steps, Buffer.alloc(0));
+
+/** Operations of a member: see `crates/portico-dispatch/tests/support/hostile.rs`. */
+const OPERATIONS = [
+  [0, 0, 0, 1, 2, 2, 10, 12, 0, 2, 0, 0, 0, 12, 1, 1, 12, 2, 4, 0, 0, 5, 1, 3, 14, 0, 0, 10, 5],
+  [0, 0, 10, 13, 1, 1, 12, 0, 2, 0, 0, 1, 5], [1, 0, 10, 8, 1, 255, 0, 0, 0, 9, 5], [2, 0, 10, 12, 0, 0, 4, 0, 0, 0, 3, 65, 66, 67],
+  [0, 0, 6, 0, 16, 0, 0, 4, 255, 255, 255, 255, 9, 15, 0, 14, 0, 0, 10, 12, 0, 5, 0, 0, 0],
+  [3, 0, 4, 71, 69, 84, 32, 0, 1, 10, 11, 1, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0],
+];
+for (const [index, operations] of OPERATIONS.entries()) {
+  seed('channel_application_side', `operations-${index}`, operations, Buffer.alloc(0));
+  seed('channel_host_side', `pieces-${index}`, operations, Buffer.from([255, 0, 12, 0, 0, 0, 6, 0, 0, 0, 1, 0, 0, 0]));
+}

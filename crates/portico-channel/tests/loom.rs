@@ -1,9 +1,10 @@
-//! All interleavings of the ring and of falling asleep: `RUSTFLAGS="--cfg loom" cargo test -p portico-channel --test
-//! loom --release`.
+//! All interleavings of the ring, of the streams between processes and of falling asleep:
+//! `RUSTFLAGS="--cfg loom" cargo test -p portico-channel --test loom --release`.
 #![cfg(loom)]
 
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::sync::{Arc, Condvar, Mutex};
+use portico_channel::shared::{Capacity, pair};
 use portico_channel::{Sleeper, ring};
 
 const RECORD: [u8; 12] = [12, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0];
@@ -80,5 +81,106 @@ fn nobody_sleeps_over_a_record() {
         assert_eq!(reader.peek()[..12], RECORD);
         done.store(true, Ordering::Relaxed);
         sender.join().unwrap();
+    });
+}
+
+const SMALL: Capacity = Capacity {
+    events: 4096,
+    commands: 4096,
+};
+
+/// Two records of three quarters of the memory: the second wraps around and writes over the first.
+#[test]
+fn what_a_process_reads_is_what_the_other_wrote() {
+    loom::model(|| {
+        let (mut host, mut application) = pair(SMALL).unwrap();
+        let writer = loom::thread::spawn(move || {
+            for round in 1..=2u8 {
+                while !host.events.write(&[round; 3072]).unwrap() {
+                    loom::thread::yield_now();
+                }
+            }
+        });
+        let mut bytes = [0; 3072];
+        for round in 1..=2u8 {
+            while application.events.copy(&mut bytes).unwrap() < bytes.len() {
+                loom::thread::yield_now();
+            }
+            assert_eq!(bytes, [round; 3072]);
+            application.events.take(bytes.len()).unwrap();
+        }
+        writer.join().unwrap();
+    });
+}
+
+/// Rings, or waits until it has been rung.
+fn wake(bell: &Bell) {
+    *bell.rung.lock().unwrap() = true;
+    bell.changed.notify_one();
+}
+
+fn wait(bell: &Bell) {
+    let mut rung = bell.rung.lock().unwrap();
+    while !*rung {
+        rung = bell.changed.wait(rung).unwrap();
+    }
+    *rung = false;
+}
+
+#[test]
+fn no_process_sleeps_over_a_command() {
+    loom::model(|| {
+        let (mut host, mut application) = pair(SMALL).unwrap();
+        let bell = Arc::new(Bell::default());
+        // As a member is attached: it must ring from the first command on.
+        host.host().fall_asleep();
+        let rings = Arc::clone(&bell);
+        let writer = loom::thread::spawn(move || {
+            for _ in 0..2 {
+                assert!(application.commands.write(&RECORD).unwrap());
+                if application.host().must_be_woken() {
+                    wake(&rings);
+                }
+            }
+        });
+        let mut taken = 0;
+        while taken < 24 {
+            host.host().fall_asleep();
+            let there = host.commands.available().unwrap();
+            if there == 0 {
+                wait(&bell);
+            }
+            host.host().wake_up();
+            let there = host.commands.available().unwrap();
+            host.commands.take(there).unwrap();
+            taken += there;
+        }
+        writer.join().unwrap();
+    });
+}
+
+/// The writer finds no room, says so, and looks again before it waits; the reader rings when it has made room.
+#[test]
+fn who_waits_for_room_is_woken_when_there_is_some() {
+    loom::model(|| {
+        let (mut host, mut application) = pair(SMALL).unwrap();
+        let bell = Arc::new(Bell::default());
+        let rings = Arc::clone(&bell);
+        assert!(host.events.write(&[1; 4096]).unwrap());
+        let reader = loom::thread::spawn(move || {
+            application.events.take(4096).unwrap();
+            if application.host_wants_room().must_be_woken() {
+                wake(&rings);
+            }
+            application
+        });
+        if !host.events.write(&RECORD).unwrap() {
+            host.wants_room().fall_asleep();
+            while !host.events.write(&RECORD).unwrap() {
+                wait(&bell);
+            }
+        }
+        let application = reader.join().unwrap();
+        assert_eq!(application.events.available(), Ok(12));
     });
 }

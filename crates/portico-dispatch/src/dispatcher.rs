@@ -1,6 +1,5 @@
 //! The dispatcher's state, and what every part of it does to members and connections.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,6 +9,7 @@ use portico_channel::{CommandWriter, EventWriter};
 use crate::answers::{self, Refusal};
 use crate::client::{Client, Clients, Exchange, MemberIndex, Stage};
 use crate::flow::Flow;
+use crate::id_hash::IdMap;
 use crate::limits::{BEHIND_BYTES, CAUGHT_UP_BYTES};
 use crate::member::Member;
 use crate::queue::Queue;
@@ -20,12 +20,12 @@ use crate::{Endpoint, MemberId, QueueId, Routes};
 pub(crate) struct Dispatcher {
     pub(crate) clients: Clients,
     pub(crate) members: Vec<Option<Member>>,
-    pub(crate) queues: HashMap<QueueId, Queue>,
+    pub(crate) queues: IdMap<QueueId, Queue>,
     /// Queues in which requests wait.
     pub(crate) impatient: Vec<QueueId>,
     pub(crate) routes: Arc<Routes>,
     /// By listener number.
-    pub(crate) endpoints: HashMap<u32, Endpoint>,
+    pub(crate) endpoints: IdMap<u32, Endpoint>,
     /// Commands of our own for the shard.
     pub(crate) commands: CommandWriter,
     /// Members that were given something in this turn.
@@ -48,10 +48,10 @@ impl Dispatcher {
         Self {
             clients: Clients::new(base),
             members: Vec::new(),
-            queues: HashMap::new(),
+            queues: IdMap::default(),
             impatient: Vec::new(),
             routes: Arc::default(),
-            endpoints: HashMap::new(),
+            endpoints: IdMap::default(),
             commands: CommandWriter::new(),
             dirty: Vec::new(),
             active: Vec::new(),

@@ -27,6 +27,7 @@ mod events;
 mod flow;
 mod framing;
 mod head_lines;
+mod id_hash;
 mod judging;
 mod judging_answers;
 mod limits;

@@ -240,6 +240,8 @@ struct Loop {
     dispatcher: Dispatcher,
     buffer: CommandBuffer,
     events: Vec<u8>,
+    /// Members served in a round; empty between rounds.
+    round: Vec<MemberIndex>,
     shared: Arc<Shared>,
 }
 
@@ -253,6 +255,7 @@ impl Loop {
             dispatcher: Dispatcher::new(base),
             buffer: CommandBuffer::default(),
             events: vec![0; EVENT_BYTES],
+            round: Vec::new(),
             shared,
         })
     }
@@ -316,8 +319,9 @@ impl Loop {
     }
 
     fn serve_members(&mut self) {
-        let active = self.dispatcher.active.clone();
-        for index in active {
+        let mut active = std::mem::take(&mut self.round);
+        active.extend_from_slice(&self.dispatcher.active);
+        for index in active.drain(..) {
             self.dispatcher
                 .serve(index, &mut self.shard, &mut self.buffer);
             self.dispatcher.release_held_back(index);
@@ -332,6 +336,7 @@ impl Loop {
                 self.rest_if_idle(index);
             }
         }
+        self.round = active;
     }
 
     /// A member without requests is looked at again when it rings.

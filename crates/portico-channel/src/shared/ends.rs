@@ -69,6 +69,22 @@ impl HostEnd {
     }
 }
 
+/// Both ends on one mapping: under the model checker the positions are objects, not memory.
+///
+/// # Errors
+/// As [`HostEnd::create`].
+#[cfg(loom)]
+pub fn pair(capacity: Capacity) -> io::Result<(HostEnd, ApplicationEnd)> {
+    let (host, _) = HostEnd::create(capacity)?;
+    let memory = Arc::clone(&host.memory);
+    let application = ApplicationEnd {
+        events: StreamReader::new(Arc::clone(&memory), Direction::Events),
+        commands: StreamWriter::new(Arc::clone(&memory), Direction::Commands),
+        memory,
+    };
+    Ok((host, application))
+}
+
 impl ApplicationEnd {
     /// Takes the application's end of a channel that a host made.
     ///

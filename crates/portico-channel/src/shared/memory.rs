@@ -83,9 +83,11 @@ impl From<rustix::io::Errno> for OpenError {
 pub struct SharedMemory {
     base: NonNull<u8>,
     capacity: Capacity,
-    /// Under the model checker the atomics are objects of its own.
+    /// Under the model checker the atomics are objects of its own, and so is what stands for the streams' bytes.
     #[cfg(loom)]
     header: Box<Header>,
+    #[cfg(loom)]
+    blocks: Vec<loom::cell::UnsafeCell<()>>,
 }
 
 // SAFETY: the memory is plain bytes and atomics; who may touch which bytes is decided by the streams' positions.
@@ -167,6 +169,10 @@ impl SharedMemory {
             capacity,
             #[cfg(loom)]
             header: Box::new(Header::new(identity_of(capacity))),
+            #[cfg(loom)]
+            blocks: (0..capacity.total() / BLOCK_BYTES)
+                .map(|_| loom::cell::UnsafeCell::new(()))
+                .collect(),
         })
     }
 
@@ -202,6 +208,24 @@ impl SharedMemory {
         // SAFETY: within the mapping.
         let start = unsafe { self.base.add(HEADER_BYTES + as_usize(self.capacity.events)) };
         (start, as_usize(self.capacity.commands))
+    }
+}
+
+#[cfg(loom)]
+const BLOCK_BYTES: usize = 1024;
+
+#[cfg(loom)]
+impl SharedMemory {
+    /// Tells the model checker of an access to bytes that begin at `start`: two of them without an order are an error.
+    pub(super) fn touch(&self, start: NonNull<u8>, length: usize, writes: bool) {
+        let offset = start.as_ptr() as usize - self.base.as_ptr() as usize;
+        for block in offset / BLOCK_BYTES..(offset + length).div_ceil(BLOCK_BYTES) {
+            if writes {
+                self.blocks[block].with_mut(|_| ());
+            } else {
+                self.blocks[block].with(|_| ());
+            }
+        }
     }
 }
 

@@ -12,6 +12,8 @@ mod header;
 mod memory;
 mod stream;
 
+#[cfg(loom)]
+pub use ends::pair;
 pub use ends::{ApplicationEnd, HostEnd};
 pub use header::{ANSWER_WINDOW_BYTES, LAYOUT_VERSION};
 pub use memory::{Capacity, OpenError, SharedMemory};

@@ -142,6 +142,12 @@ impl StreamWriter {
         assert!(bytes.len() <= capacity, "more than the memory holds");
         let place = place_of(self.tail, capacity);
         let (first, second) = bytes.split_at(bytes.len().min(capacity - place));
+        #[cfg(loom)]
+        self.memory.touch(base, second.len(), true);
+        #[cfg(loom)]
+        // SAFETY: within the mapping.
+        self.memory
+            .touch(unsafe { base.add(place) }, first.len(), true);
         // SAFETY: `place + first.len() <= capacity` and `second.len() <= capacity`, so both copies stay within the
         // mapping, and the bytes from `tail` to `head + capacity` are the writer's. No reference to the shared memory
         // is made: another process may write there, and only bytes are copied.
@@ -195,6 +201,11 @@ impl StreamReader {
         let (base, capacity) = self.direction.bytes(&self.memory);
         let place = place_of(self.head, capacity);
         let first = bytes.min(capacity - place);
+        #[cfg(loom)]
+        self.memory.touch(base, bytes - first, false);
+        #[cfg(loom)]
+        // SAFETY: within the mapping.
+        self.memory.touch(unsafe { base.add(place) }, first, false);
         // SAFETY: `bytes <= into.len()`, `place + first <= capacity` and `bytes - first <= capacity`, so both copies
         // stay within their memories. No reference to the shared memory is made: should the other side write there
         // against the rules, arbitrary bytes are copied, and whoever reads them checks them.
