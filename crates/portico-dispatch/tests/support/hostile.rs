@@ -284,7 +284,7 @@ impl Bad {
         let number = source.small() as usize;
         match self.requests.len() {
             0 => (
-                source.small() << 20 | source.small() % 8,
+                (source.small() << 20) | (source.small() % 8),
                 source.small() % 4,
             ),
             count => self.requests[number % count],

@@ -1,0 +1,105 @@
+//! Requests through a shard and a channel to an application in this process, for counting instructions:
+//! `valgrind --tool=callgrind --separate-threads=yes hello_through_a_channel 10000`; the thread `portico-0` is the
+//! host's.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+
+use portico_application::AttachedEngine;
+use portico_channel::layout::{event, response_flag as flag};
+use portico_channel::shared::{Capacity, HostEnd};
+use portico_channel::{CommandWriter, EventWriter, Records, Response};
+use portico_dispatch::{Endpoint, MemberId, QueueId, Routes, ShardThread};
+use portico_engine::ListenerOptions;
+use portico_router::{Scheme, UrlPrefix};
+use portico_sys::Wake;
+
+const REQUEST: &[u8] =
+    b"GET / HTTP/1.1\r\nHost: localhost:8080\r\nConnection: keep-alive\r\nUser-Agent: bench\r\nAccept: */*\r\n\r\n";
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let count: u32 = std::env::args()
+        .nth(1)
+        .map_or(Ok(10_000), |text| text.parse())?;
+    let socket = TcpListener::bind("127.0.0.1:0")?;
+    let address = socket.local_addr()?;
+    socket.set_nonblocking(true)?;
+    let shard = ShardThread::start(0, 1)?;
+    let endpoint = Endpoint {
+        scheme: Scheme::Http,
+        port: address.port(),
+    };
+    shard.listen(socket.into(), ListenerOptions::default(), endpoint)?;
+    let mut routes = Routes::default();
+    let prefix = UrlPrefix::parse(&format!("http://*:{}/", address.port()))?;
+    routes.table.insert(prefix, QueueId(1))?;
+    shard.set_routes(Arc::new(routes));
+    let mut engine = attach(&shard)?;
+    let mut memory = vec![0; 64 * 1024];
+    let mut client = TcpStream::connect(address)?;
+    client.set_nodelay(true)?;
+    let mut commands = CommandWriter::new();
+    commands.template(1, b"OK", b"Content-Type: text/plain\r\n");
+    let mut answer = [0; 1024];
+    for _ in 0..count {
+        client.write_all(REQUEST)?;
+        let mut answered = false;
+        while !answered {
+            let mut events = EventWriter::new(&mut memory);
+            engine.take(&mut events);
+            for record in Records::new(events.written()).flatten() {
+                if record.kind() == event::REQUEST {
+                    commands.respond(record.word(2), record.word(3), &hello());
+                    answered = true;
+                }
+            }
+            std::thread::yield_now();
+        }
+        engine.submit(commands.as_bytes(), None)?;
+        commands.clear();
+        let length = client.read(&mut answer)?;
+        assert!(
+            answer
+                .get(..length)
+                .is_some_and(|bytes| bytes.ends_with(b"Hello, world!"))
+        );
+    }
+    Ok(())
+}
+
+fn hello() -> Response<'static> {
+    Response {
+        status: 200,
+        flags: flag::END
+            | flag::DATE
+            | flag::CONTENT_LENGTH
+            | flag::CONNECTION_KEEP_ALIVE
+            | flag::KEEP_ALIVE,
+        template: 1,
+        body: b"Hello, world!",
+        content_length: 13,
+        ..Response::default()
+    }
+}
+
+fn attach(shard: &ShardThread) -> Result<AttachedEngine, Box<dyn std::error::Error>> {
+    let (end, memory) = HostEnd::create(Capacity {
+        events: 1 << 20,
+        commands: 1 << 20,
+    })?;
+    let (wake, bell) = (Wake::new()?, Wake::new()?);
+    let copy = |wake: &Wake| wake.as_fd().try_clone_to_owned().map(Wake::from);
+    let load = Arc::new(AtomicU32::new(0));
+    shard.attach(
+        MemberId(1),
+        QueueId(1),
+        end,
+        copy(&bell)?,
+        Arc::new(copy(&wake)?),
+        load,
+    )?;
+    Ok(AttachedEngine::open(wake, vec![(memory, bell)])?)
+}
