@@ -19,6 +19,9 @@
 //! This table is the only source of these numbers: `make generate` writes the
 //! TypeScript copy.
 
+/// Version of the records and of the memory that carries them between processes. Both sides must have the same.
+pub const LAYOUT_VERSION: u32 = 1;
+
 /// Number of low bits of a connection token that hold the slot.
 pub const SLOT_BITS: u32 = 20;
 /// Mask of the slot in a connection token.

@@ -3,9 +3,6 @@
 use crate::Sleeper;
 use crate::sync::AtomicU64;
 
-/// Version of the memory's layout and of the records in it. Both sides must have the same.
-pub const LAYOUT_VERSION: u32 = 1;
-
 /// Bytes of records about one answer that an application may write before its client has read some. A record may
 /// be written while fewer have been, and go beyond.
 pub const ANSWER_WINDOW_BYTES: u64 = 256 * 1024;

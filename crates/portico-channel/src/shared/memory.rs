@@ -7,7 +7,8 @@ use std::ptr::NonNull;
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::mm::{MapFlags, ProtFlags};
 
-use super::header::{HEADER_BYTES, Header, Identity, LAYOUT_VERSION, MAGIC};
+use super::header::{HEADER_BYTES, Header, Identity, MAGIC};
+use crate::layout::LAYOUT_VERSION;
 
 /// Sizes of the two streams in bytes: powers of two from 4 KiB to 1 GiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

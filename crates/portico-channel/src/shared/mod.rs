@@ -14,7 +14,8 @@ mod stream;
 
 #[cfg(loom)]
 pub use ends::pair;
+pub use crate::layout::LAYOUT_VERSION;
 pub use ends::{ApplicationEnd, HostEnd};
-pub use header::{ANSWER_WINDOW_BYTES, LAYOUT_VERSION};
+pub use header::ANSWER_WINDOW_BYTES;
 pub use memory::{Capacity, OpenError, SharedMemory};
 pub use stream::{Broken, StreamReader, StreamWriter};

@@ -6,6 +6,8 @@
  */
 
 import { EventEmitter } from 'node:events';
+import { listenOnPrefix, prefixOf } from '../host/listen-on-prefix';
+import { PrefixHandle } from '../host/prefix-handle';
 import { attachmentOf, type AttachedServer, type ServerObject, type SettingName } from '../lane/attached-server';
 import { interceptHandle } from '../lane/listen-handle';
 import { kConnection } from '../lane/socket';
@@ -22,6 +24,8 @@ interface ServerConstructor {
 /** Settings that take effect on a server that listens already. */
 const SETTINGS: SettingName[] = ['headersTimeout', 'requestTimeout', 'keepAliveTimeout', 'keepAliveTimeoutBuffer', 'timeout',
   'maxRequestsPerSocket', 'maxHeadersCount', 'maxConnections'];
+
+const stockListen = stockServer['listen'] as Listener;
 
 /** The constructor, callable without `new` as Node's is. */
 export function Server(this: ServerObject | undefined, options?: unknown, requestListener?: unknown): unknown {
@@ -109,7 +113,7 @@ export function defineServerMembers(prototype: object): void {
         const attached = attachmentOf(this);
         attached.handle = handle;
         if (handle !== null) attached.drained = false;
-        if (handle !== null && !attached.stock) interceptHandle(attached, handle);
+        if (handle !== null && !attached.stock && !(handle instanceof PrefixHandle)) interceptHandle(attached, handle);
       },
     },
     _connections: {
@@ -128,6 +132,12 @@ export function defineServerMembers(prototype: object): void {
     const attached = attachmentOf(this);
     attached.drained = attached.handle === null && (this as ServerObject)._connections === 0;
     (stockServer._emitCloseIfDrained as Listener).call(this);
+  });
+  method(prototype, 'listen', function listen(this: object, ...args: unknown[]) {
+    const prefix = prefixOf(args);
+    if (prefix === undefined) return Reflect.apply(stockListen, this, args) as unknown;
+    listenOnPrefix(this as ServerObject, prefix, args);
+    return this;
   });
   for (const name of ['closeAllConnections', 'closeIdleConnections'] as const) {
     method(prototype, name, function closeConnections(this: object) {

@@ -72,6 +72,12 @@ export class AttachedServer {
   /** Connections that Node's own stack serves. */
   extraConnections = 0;
   lane: Lane | undefined;
+  /** Lanes of hosts that have handed over: their connections live on. */
+  #retired: Lane[] = [];
+  /** What is done with a host's lane when its last connection has gone. */
+  readonly #whenDrained = new Map<Lane, () => void>();
+  /** The host has been told that the server stops, and has not heard it yet. */
+  leaving = false;
   /** Number in the engine, -1 if it has none. */
   listener = -1;
   /** Whether the listener is open; its connections may outlive it. */
@@ -117,13 +123,48 @@ export class AttachedServer {
     this.provider?.attached(lane.engine, this.listener, () => this.scheduleUpdate());
   }
 
+  /** Takes the lane of a host; its only listener is the server. `drained` is called when nobody needs it any more. */
+  attachToHost(lane: Lane, drained: () => void): void {
+    this.lane = lane;
+    this.listener = 0;
+    this.listening = true;
+    this.#whenDrained.set(lane, drained);
+    lane.servers.set(0, this);
+    lane.engine.setRef(0, this.referenced);
+  }
+
+  /** A host's lane gets no more connections; it goes when the last has gone. */
+  retire(lane: Lane): void {
+    this.#retired.push(lane);
+    lane.engine.setRef(0, false);
+    this.#dropDrained();
+  }
+
+  /** Lanes of hosts that have no connections and get none. */
+  #dropDrained(): void {
+    const isDrained = (lane: Lane): boolean => lane.engine.connectionCount(0) === 0;
+    for (const lane of this.#retired.filter(isDrained)) this.#drop(lane);
+    if (this.listening || this.leaving || this.lane === undefined || !this.#whenDrained.has(this.lane)) return;
+    if (isDrained(this.lane)) this.#drop(this.lane);
+  }
+
+  #drop(lane: Lane): void {
+    this.#retired = this.#retired.filter((other) => other !== lane);
+    const drained = this.#whenDrained.get(lane);
+    this.#whenDrained.delete(lane);
+    if (this.lane === lane) this.lane = undefined;
+    // Not in the midst of its own events.
+    setImmediate(() => drained?.());
+  }
+
   /** Stops accepting. */
   close(): void {
     if (!this.listening || this.lane === undefined) return;
     this.listening = false;
     this.lane.writer.submit();
     this.lane.engine.closeListener(this.listener);
-    this.provider?.detached(this.listener);
+    // A host has the certificates of its applications.
+    if (!this.#whenDrained.has(this.lane)) this.provider?.detached(this.listener);
     this.#forgetIfDrained();
   }
 
@@ -139,7 +180,9 @@ export class AttachedServer {
 
   /** Open connections, as the engine counts them. */
   get connectionCount(): number {
-    return this.lane === undefined ? 0 : this.lane.engine.connectionCount(this.listener);
+    let count = this.lane === undefined ? 0 : this.lane.engine.connectionCount(this.listener);
+    for (const lane of this.#retired) count += lane.engine.connectionCount(0);
+    return this.leaving ? count + 1 : count;
   }
 
   closeIdleConnections(): void {
@@ -220,6 +263,7 @@ export class AttachedServer {
 
   /** A connection has gone: the server may have been waiting for it. */
   connectionGone(): void {
+    if (this.#whenDrained.size > 0) this.#dropDrained();
     if (this.listening) return;
     this.#forgetIfDrained();
     if (!this.drained) this.server._emitCloseIfDrained();

@@ -7,6 +7,7 @@
  * connection follow each other without, also as in Node.
  */
 
+import { constants } from 'node:os';
 import * as layout from '../generated/layout';
 import { receiveRequest } from '../http/dispatch';
 import { completeBody, receiveBody, receiveEnd } from '../http/body';
@@ -20,6 +21,8 @@ import { takeBytes } from './slab';
 import { drainTicks } from './ticks';
 import * as tls from './tls-events';
 
+/** Number of the error that a lost connection ends with. */
+const { ECONNRESET } = constants.errno;
 /** Index in the shared words of the cursor. */
 const CURSOR = 1;
 
@@ -127,6 +130,14 @@ function announce(connection: Connection): void {
 function receiveRaw(connection: Connection, bytes: Buffer): void {
   const socket = connection.laneSocket;
   if (!socket.destroyed && !socket.push(bytes)) connection.pause();
+}
+
+/** A connection whose engine is lost: for the program it was reset. */
+export function loseConnection(connection: Connection): void {
+  connection.lane.connections[connection.token & layout.SLOT_MASK] = undefined;
+  connection.closed = true;
+  connection.errno = ECONNRESET;
+  connection.resource.runInAsyncScope(connectionLost, undefined, connection);
 }
 
 function closed(connection: Connection, at: number): void {

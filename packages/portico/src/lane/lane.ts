@@ -6,12 +6,12 @@
 
 import { appendFileSync } from 'node:fs';
 import { SLOT_MASK } from '../generated/layout';
-import type { Engine } from '../native/binding';
+import type { Engine, EngineOptions } from '../native/binding';
 import { loadBinding } from '../native/load';
 import { AddressTable } from './addresses';
 import type { AttachedServer } from './attached-server';
 import type { Connection } from './connection';
-import { dispatchEvents } from './events';
+import { dispatchEvents, loseConnection } from './events';
 import { makeSlab, type Slab } from './slab';
 import { Templates } from './templates';
 import { CommandWriter } from './writer';
@@ -36,11 +36,13 @@ export class Lane {
   /** Events are being handed out. */
   dispatching = false;
   slab: Slab;
+  #ended = false;
 
-  constructor(threads: number) {
+  /** @param makeEngine makes the engine that the lane belongs to */
+  constructor(makeEngine: (options: EngineOptions) => Engine) {
     this.slab = makeSlab(0);
-    this.engine = loadBinding().createEngine({
-      threads,
+    this.engine = makeEngine({
+      threads: threadCount(),
       state: this.state,
       commands: this.writer.bytes,
       onEvents: (start, end) => this.#dispatch(start, end),
@@ -48,11 +50,23 @@ export class Lane {
     });
     this.writer.connect(this.engine);
     this.engine.setSlab(this.slab.bytes);
-    // What handlers of 'exit' and the last tick answered still goes out.
-    process.on('exit', () => {
-      this.writer.submit();
-      reportCounters(this.engine);
-    });
+    lanes.add(this);
+  }
+
+  /** Takes the engine out of the event loop. */
+  end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    reportCounters(this.engine);
+    lanes.delete(this);
+    this.engine.destroy();
+  }
+
+  /** The engine is lost, and all connections with it. */
+  abandon(): void {
+    if (this.#ended) return;
+    for (const connection of this.connections) if (connection !== undefined) loseConnection(connection);
+    this.end();
   }
 
   /** The connection a token names, if it lives. */
@@ -76,11 +90,22 @@ export class Lane {
   }
 }
 
+/** Lanes whose engine lives. */
+const lanes = new Set<Lane>();
+
+// What handlers of 'exit' and the last tick answered still goes out.
+process.on('exit', () => {
+  for (const each of lanes) {
+    each.writer.submit();
+    reportCounters(each.engine);
+  }
+});
+
 let lane: Lane | undefined;
 
 /** This environment's lane; made when first asked for. Throws what the add-on's loading throws. */
 export function currentLane(): Lane {
-  return lane ??= new Lane(threadCount());
+  return lane ??= new Lane((options) => loadBinding().createEngine(options));
 }
 
 /** The lane if there is one. */

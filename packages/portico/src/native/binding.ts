@@ -144,8 +144,28 @@ export interface Engine {
   destroy(): void;
 }
 
+/** What came of asking a host for a registration. */
+export interface HostConnection {
+  /** The host's answer, a line of JSON; empty if there was none. */
+  readonly answer: string;
+  /** Why there is no answer. */
+  readonly failure: string;
+  /** Nobody listens on the socket. */
+  readonly isAbsent: boolean;
+  /** Whether the answer came with channels. */
+  readonly hasEngine: boolean;
+  /** Descriptor of the control connection; whoever takes it closes it. Before `createEngine`. */
+  takeControl(): number;
+  /** Hangs the channels into the event loop. Its only listener has number 0. `threads` is not looked at. Once. */
+  createEngine(options: EngineOptions): Engine;
+  /** Sends a line to the host that listens on a Unix socket and waits for its answer, in the background. */
+  connectHost(socket: string, request: string): Promise<HostConnection>;
+}
+
 export interface Binding {
   /** Of the crate that the add-on was built from: that of the package. */
   version(): string;
   createEngine(options: EngineOptions): Engine;
+  /** Sends a line to the host that listens on a Unix socket and waits for its answer, in the background. */
+  connectHost(socket: string, request: string): Promise<HostConnection>;
 }

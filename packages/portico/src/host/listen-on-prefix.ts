@@ -1,0 +1,93 @@
+/**
+ * `server.listen('http://*:8080/foo/')`: listening at a host, beside other processes on the same port.
+ */
+
+import { attachmentOf, type AttachedServer, type ServerObject } from '../lane/attached-server';
+import { prefixError } from './errors';
+import { PrefixHandle } from './prefix-handle';
+import { registerPrefix } from './register-prefix';
+import { Registration } from './registration';
+
+type Callback = (...args: unknown[]) => void;
+
+const SCHEME = /^(https?):\/\//i;
+
+/** The URL prefix among `listen`'s arguments; undefined if they mean something else. */
+export function prefixOf(args: readonly unknown[]): string | undefined {
+  const [first] = args;
+  if (typeof first === 'string' && SCHEME.test(first)) return first;
+  const prefix = typeof first === 'object' && first !== null ? (first as { prefix?: unknown }).prefix : undefined;
+  return typeof prefix === 'string' ? prefix : undefined;
+}
+
+/**
+ * Registers the prefix; 'listening' or 'error' tells how it went.
+ *
+ * @throws what Node's `listen` throws: for a server that listens already, and for arguments that make no sense
+ */
+export function listenOnPrefix(server: ServerObject, prefix: string, args: readonly unknown[]): void {
+  refuseOtherArguments(args);
+  if (server._handle || listening.has(server)) throw alreadyListening();
+  const callback = args.find((argument) => typeof argument === 'function') as Callback | undefined;
+  if (callback !== undefined) server.once('listening', callback);
+  const attached = attachmentOf(server);
+  const problem = problemOf(attached, prefix);
+  if (problem !== undefined) {
+    process.nextTick(() => server.emit('error', problem));
+    return;
+  }
+  listening.add(server);
+  void register(server, attached, prefix).finally(() => listening.delete(server));
+}
+
+/** Servers whose registration is on its way. */
+const listening = new WeakSet<ServerObject>();
+
+async function register(server: ServerObject & { _listeningId?: number }, attached: AttachedServer, prefix: string): Promise<void> {
+  const { _listeningId: attempt } = server;
+  try {
+    const grant = await registerPrefix(prefix, true);
+    // `close` was called meanwhile.
+    if (server._listeningId !== attempt) {
+      void grant.connection.takeControl();
+      return;
+    }
+    server._handle = new PrefixHandle(new Registration(attached, prefix, grant));
+    process.nextTick(() => {
+      if (server._handle) server.emit('listening');
+    });
+  } catch (error) {
+    process.nextTick(() => server.emit('error', error));
+  }
+}
+
+function refuseOtherArguments(args: readonly unknown[]): void {
+  const other = args.slice(1).find((argument) => argument !== undefined && argument !== null && typeof argument !== 'function');
+  if (other === undefined) return;
+  const error = new TypeError(`A URL prefix names scheme, host and port: listen() takes no ${typeof other} beside it.`) as TypeError & { code: string };
+  error.code = 'ERR_INVALID_ARG_VALUE';
+  throw error;
+}
+
+function alreadyListening(): Error {
+  const error = new Error('Listen method has been called more than once without closing.') as Error & { code: string };
+  error.code = 'ERR_SERVER_ALREADY_LISTEN';
+  return error;
+}
+
+function problemOf(attached: AttachedServer, prefix: string): Error | undefined {
+  const scheme = SCHEME.exec(prefix)?.[1].toLowerCase();
+  const expected = attached.provider === undefined ? 'http' : 'https';
+  if (scheme === undefined) {
+    return prefixError('ERR_PORTICO_PREFIX_INVALID', `${prefix} is no URL prefix: it must begin with http:// or https://.`, prefix);
+  }
+  if (scheme !== expected) {
+    return prefixError('ERR_PORTICO_PREFIX_SCHEME',
+      `A server of node:${expected} can't listen on ${prefix}: use node:${scheme}, or the prefix ${prefix.replace(SCHEME, `${expected}://`)}.`, prefix);
+  }
+  if (attached.stock) {
+    return prefixError('ERR_PORTICO_STOCK_SERVER',
+      'This server is served by Node itself (lenient parsing, or a TLS option of OpenSSL), so it can\'t listen on a URL prefix.', prefix);
+  }
+  return undefined;
+}

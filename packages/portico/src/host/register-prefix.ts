@@ -1,0 +1,80 @@
+/**
+ * Asks a host for a prefix, and starts a host where there is none.
+ */
+
+import { basename } from 'node:path';
+import { LAYOUT_VERSION } from '../generated/layout';
+import type { HostConnection } from '../native/binding';
+import { loadBinding } from '../native/load';
+import { prefixError } from './errors';
+import { controlSockets } from './places';
+import { startHost } from './start-host';
+
+/** Version of the control protocol. */
+const PROTOCOL = 1;
+/** Milliseconds that a host may take to start. */
+const START_MS = 15_000;
+/** Milliseconds between two attempts to reach one that starts. */
+const RETRY_MS = 20;
+
+/** What a host grants. */
+export interface Grant {
+  /** The prefix in its canonical form. */
+  prefix: string;
+  /** Where the host listens. */
+  address: { address: string; family: string; port: number };
+  connection: HostConnection;
+}
+
+/**
+ * Registers a prefix.
+ *
+ * @param mayStart whether a host is started if none runs
+ * @throws an error with the host's code, or `ERR_PORTICO_NO_HOST`
+ */
+export async function registerPrefix(prefix: string, mayStart: boolean): Promise<Grant> {
+  const sockets = controlSockets();
+  for (const socket of sockets) {
+    const connection = await ask(socket, prefix);
+    if (!connection.isAbsent) return granted(connection, prefix);
+  }
+  const own = sockets[sockets.length - 1];
+  if (!mayStart) throw prefixError('ERR_PORTICO_NO_HOST', `No Portico host listens on ${own}.`, prefix);
+  return startAndAsk(own, prefix);
+}
+
+async function startAndAsk(socket: string, prefix: string): Promise<Grant> {
+  const deadline = Date.now() + START_MS;
+  const host = startHost(socket);
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    const connection = await ask(socket, prefix);
+    if (!connection.isAbsent) return granted(connection, prefix);
+    if (host.failure !== undefined) throw host.failure;
+    if (Date.now() > deadline) {
+      throw prefixError('ERR_PORTICO_NO_HOST', `The host that was started on ${socket} does not answer: ${connection.failure}`, prefix);
+    }
+  }
+}
+
+function ask(socket: string, prefix: string): Promise<HostConnection> {
+  return loadBinding().connectHost(socket, JSON.stringify({
+    type: 'register', protocol: PROTOCOL, layout: LAYOUT_VERSION, prefix,
+    process: { pid: process.pid, program: basename(process.argv[1] ?? 'node'), node: process.versions.node },
+  }));
+}
+
+function granted(connection: HostConnection, prefix: string): Grant {
+  if (connection.answer === '') throw prefixError('ERR_PORTICO_HOST', `Listening on ${prefix} failed: ${connection.failure}`, prefix);
+  const answer = JSON.parse(connection.answer) as {
+    type?: string; code?: string; message?: string; prefix?: string; address?: Grant['address'];
+  };
+  if (answer.type !== 'registered' || !connection.hasEngine) {
+    throw prefixError(answer.code ?? 'ERR_PORTICO_HOST', answer.message ?? `The host refused ${prefix}.`, prefix);
+  }
+  return {
+    prefix: answer.prefix ?? prefix,
+    address: answer.address ?? { address: '::', family: 'IPv6', port: 0 },
+    connection,
+  };
+}
