@@ -18,6 +18,7 @@ command -v gcc > /dev/null || need+=(gcc libc6-dev)
 [ -e /usr/include/openssl/ssl.h ] || need+=(libssl-dev)
 command -v openssl > /dev/null || need+=(openssl)
 command -v nginx > /dev/null || need+=(nginx-light)
+command -v haproxy > /dev/null || need+=(haproxy)
 command -v wrk > /dev/null || need+=(wrk)
 if [ "$install" = yes ] && [ ${#need[@]} -gt 0 ]; then
   echo "bench: installing ${need[*]}"

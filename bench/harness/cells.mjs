@@ -1,7 +1,8 @@
 /**
  * What is measured: one row for each cell. `handler` is the name of the handler in every server, `request` a name from
  * requests.mjs. `target`: at most this multiple of node:http's value, from the issue. `moonshots`: at most this
- * multiple of a peer's value, in the same rounds.
+ * multiple of a peer's value, in the same rounds. `hosts`: the cell is about processes behind a host; its targets are
+ * the host's, relative to node:http served directly and to the proxies that are `peers`.
  */
 
 const KEPT = { connections: 100, pipeline: 1 };
@@ -77,6 +78,19 @@ export const CELLS = [
   {
     id: 'idle-tls', title: 'memory of an idle TLS connection (1,000)', kind: 'memory', handler: 'hello',
     request: 'plain', connections: 1000, pipeline: 1, tls: { certificate: 'p256', mode: 'full' }, target: 0.3,
+  },
+  {
+    id: 'prefixes', title: '2 processes on one port by URL prefix', kind: 'closed', handler: 'prefixes',
+    request: 'prefixes', ...KEPT, quick: true,
+    hosts: { target: 0.6, peers: [{ peer: 'nginx+node', ratio: 0.28 }, { peer: 'http-proxy+node', ratio: 0.08 }] },
+  },
+  {
+    id: 'prefixes-alone', title: 'the same, one request at a time', kind: 'closed', handler: 'prefixes',
+    request: 'prefixes', connections: 1, pipeline: 1, hosts: {},
+  },
+  {
+    id: 'prefixes-latency', title: 'the same, p99 at half of node:http’s peak rate', kind: 'open', handler: 'prefixes',
+    request: 'prefixes', ...KEPT, hosts: {},
   },
 ];
 

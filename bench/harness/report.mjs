@@ -1,4 +1,5 @@
 /** The table: Markdown for bench/RESULTS.md, and a line for each cell while the run goes on. */
+import { hostSection } from './host-section.mjs';
 import { ratio, median, valuesOf } from './statistics.mjs';
 
 /** Which value of a turn is compared, and how it is written. */
@@ -48,6 +49,7 @@ export function report(cells, servers, machine) {
     ...bases.map((base) => targetSection(cells, servers, base)),
     ...bases.map((base) => peerSection(cells, servers, base)),
     moonshotSection(cells, servers),
+    hostSection(cells, servers, table),
     '## Cell by cell',
     ...cells.map((measured) => cellSection(measured, servers, bases)),
   ].filter(Boolean).join('\n\n') + '\n';

@@ -17,6 +17,7 @@ export function requestSet(name, port) {
 
 const SETS = {
   plain: (host) => [`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`],
+  prefixes: (host) => [1, 2].map((number) => `GET /${number}/ HTTP/1.1\r\nHost: ${host}\r\n\r\n`),
   close: (host) => [`GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`],
   browser: (host) => Array.from({ length: VARIANTS }, (_, index) => browserRequest(host, index)),
   post: (host) => {

@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { BENCH, BUILD, ROOT, packagedBinary } from './paths.mjs';
+import { prefixServers } from './prefix-servers.mjs';
 
 const NODE_SERVER = path.join(BENCH, 'servers/node/server.cjs');
 const IDLE_KEEP_ALIVE_MS = '120000';
@@ -38,7 +39,7 @@ export function findNodes(given) {
 /** All servers that this machine can start. Each: { id, title, base, version, command(cell, port, answer), check }. */
 export function findServers(nodes) {
   const servers = [];
-  for (const node of nodes) servers.push(...nodeServers(node));
+  for (const node of nodes) servers.push(...nodeServers(node), ...prefixServers(node));
   const uwsNode = nodes.find((node) => runs(node.path, ['-e', 'require("uwebsockets")']));
   if (uwsNode) servers.push(uws(uwsNode));
   const bunPath = packagedBinary('@oven', 'bun-', 'bin/bun');
