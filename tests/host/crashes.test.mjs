@@ -1,0 +1,107 @@
+// Nothing is lost: processes are killed and replaced under load, and every request is accounted for.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { curl, request } from '../support/clients.mjs';
+import { startLoad } from '../support/load.mjs';
+import { startHost } from '../support/start-host.mjs';
+
+const APP = 'host/apps/member.cjs';
+const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+describe('kill -9', () => {
+  for (const [action, expected] of [
+    ['never', 502], ['die', 502], ['half', 'broken'], ['chunks', 'broken'], ['slow?ms=60000', 502],
+  ]) {
+    test(`during ${action}: ${expected}`, async (t) => {
+      const host = await startHost(t);
+      const member = await host.member(APP, `http://*:${host.port}/`);
+      const asked = request(`${host.url}/${action}`).then(({ status }) => status, () => 'broken');
+      if (action !== 'die') {
+        await pause(300);
+        await member.kill('SIGKILL');
+      }
+      assert.equal(await asked, expected);
+    });
+  }
+
+  test('a request with half of its body sent is answered 502', async (t) => {
+    const host = await startHost(t);
+    const member = await host.member(APP, `http://*:${host.port}/`);
+    const { default: http } = await import('node:http');
+    const outgoing = http.request(`${host.url}/count`, { method: 'POST', headers: { 'Content-Length': '1000' } });
+    outgoing.write('x'.repeat(500));
+    const status = new Promise((resolve) => {
+      outgoing.on('response', (response) => resolve(response.resume().statusCode));
+      outgoing.on('error', () => resolve('broken'));
+    });
+    await pause(300);
+    await member.kill('SIGKILL');
+    assert.equal(await status, 502);
+    outgoing.destroy();
+  });
+
+  test('what the process had not taken goes to another one', async (t) => {
+    const host = await startHost(t);
+    const busy = await host.member(APP, `http://*:${host.port}/`, { args: ['busy'] });
+    const blocked = request(`${host.url}/busy?ms=30000`).then(({ status }) => status);
+    await pause(300);
+    const waiting = Array.from({ length: 20 }, () => curl(`${host.url}/name`));
+    await pause(300);
+    await host.member(APP, `http://*:${host.port}/`, { args: ['other'] });
+    await busy.kill('SIGKILL');
+    assert.deepEqual(new Set(await Promise.all(waiting)), new Set(['other']));
+    assert.equal(await blocked, 502);
+  });
+
+  test('again and again under load: each request is complete, 502 or 503', async (t) => {
+    const host = await startHost(t);
+    const start = () => host.member(APP, `http://*:${host.port}/`);
+    let members = await Promise.all([start(), start(), start()]);
+    const load = startLoad(host.url, { connections: 24, paths: ['/pid', '/slow?ms=5', '/pid'], check: (status, body) => status !== 200 || /^\d+$/.test(body) });
+    for (let round = 0; round < 8; round++) {
+      await pause(250);
+      const [victim, ...rest] = members;
+      const [replacement] = await Promise.all([start(), victim.kill('SIGKILL')]);
+      members = [...rest, replacement];
+    }
+    const { sent, statuses, failures } = await load.stop();
+    assert.deepEqual(failures, []);
+    assert.deepEqual([...statuses.keys()].filter((status) => ![200, 502, 503].includes(status)), []);
+    assert.equal([...statuses.values()].reduce((sum, count) => sum + count, 0), sent);
+    assert.ok(statuses.get(200) > sent * 0.9, JSON.stringify([...statuses]));
+  });
+});
+
+describe('restarts', () => {
+  test('200 polite restarts under load fail no request', { timeout: 570_000 }, async (t) => {
+    const host = await startHost(t);
+    const start = () => host.member(APP, `http://*:${host.port}/`);
+    let members = await Promise.all([start(), start()]);
+    const load = startLoad(host.url, { connections: 8, paths: ['/pid', '/slow?ms=2'], check: (status) => status === 200 });
+    for (let round = 0; round < 200; round++) {
+      const replacement = await start();
+      const [leaving, ...rest] = members;
+      members = [...rest, replacement];
+      await leaving.kill('SIGTERM');
+      host.members.splice(host.members.indexOf(leaving), 1);
+    }
+    const { sent, failures } = await load.stop();
+    assert.deepEqual(failures, []);
+    assert.ok(sent > 1000, `${sent} requests`);
+  });
+});
+
+describe('a slow process beside a fast one', () => {
+  test('takes only what it can answer', async (t) => {
+    const host = await startHost(t);
+    await host.member(APP, `http://*:${host.port}/`, { args: ['fast'] });
+    await host.member('host/apps/slow-member.cjs', `http://*:${host.port}/`);
+    const counts = { fast: 0, slow: 0 };
+    const load = startLoad(host.url, { connections: 8, paths: ['/name'], check: (status, body) => (counts[body]++, status === 200) });
+    await pause(3000);
+    const { failures } = await load.stop();
+    assert.deepEqual(failures, []);
+    assert.ok(counts.fast > counts.slow * 5, JSON.stringify(counts));
+  });
+});

@@ -1,0 +1,155 @@
+// The host itself: who may do what, certificates, going and coming.
+
+import assert from 'node:assert/strict';
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import https from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { curl, eventually, request } from '../support/clients.mjs';
+import { startLoad } from '../support/load.mjs';
+import { testsFolder } from '../support/mode.mjs';
+import { freePort, portico, startHost } from '../support/start-host.mjs';
+
+const APP = 'host/apps/member.cjs';
+const isRoot = process.getuid() === 0;
+const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** A certificate that nobody trusts. */
+function certificate(folder, name, subject = '/CN=localhost') {
+  const [key, file] = ['key', 'crt'].map((kind) => join(folder, `${name}.${kind}`));
+  execFileSync('openssl', ['req', '-x509', '-nodes', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-days', '2', '-subj', subject,
+    '-addext', `subjectAltName=DNS:${name}`, '-keyout', key, '-out', file], { stdio: 'ignore' });
+  return { key, file };
+}
+
+describe('two users, one port', { skip: !isRoot && 'only root can start processes of other users' }, () => {
+  const [ALICE, BOB] = [61_001, 61_002];
+  const asUser = (host, uid, prefix, ready) => {
+    chmodSync(host.folder, 0o755);
+    chmodSync(host.socket, 0o666);
+    return host.member(APP, prefix, { uid, ready, args: [`user ${uid}`] });
+  };
+
+  test('each registers its own, and nobody takes the other one’s', async (t) => {
+    const host = await startHost(t);
+    await asUser(host, ALICE, `http://*:${host.port}/alice/`);
+    await asUser(host, BOB, `http://*:${host.port}/bob/`);
+    assert.equal(await curl(`${host.url}/alice/name`), `user ${ALICE}`);
+    assert.equal(await curl(`${host.url}/bob/name`), `user ${BOB}`);
+    const refused = await asUser(host, BOB, `http://*:${host.port}/alice/`, /^error/);
+    assert.match(refused.output(), /error ERR_PORTICO_PREFIX_TAKEN/);
+  });
+
+  test('a reservation decides who may register, and answers 503 while nobody does', async (t) => {
+    const host = await startHost(t);
+    await host.cli('reserve', 'add', `http://*:${host.port}/alice/`, '--user', String(ALICE));
+    await host.member(APP, `http://*:${host.port}/`);
+    const before = await request(`${host.url}/alice/`);
+    assert.equal(before.status, 503);
+    assert.ok(Number(before.headers['retry-after']) > 0);
+    const refused = await asUser(host, BOB, `http://*:${host.port}/alice/x/`, /^error/);
+    assert.match(refused.output(), /error ERR_PORTICO_PREFIX_RESERVED/);
+    await asUser(host, ALICE, `http://*:${host.port}/alice/`);
+    assert.equal(await curl(`${host.url}/alice/name`), `user ${ALICE}`);
+  });
+});
+
+describe('certificates', () => {
+  test('the application has TLS without a key; a new certificate is used without dropping anything', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'portico-tls-'));
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    const [first, second] = [certificate(folder, 'localhost', '/CN=first'), certificate(folder, 'other', '/CN=second')];
+    const port = await freePort();
+    const configuration = `[[certificate]]\nport = ${port}\ncertificate = "${first.file}"\nkey = "${first.key}"\n`;
+    const host = await startHost(t, { configuration });
+    await host.member('host/apps/secure.cjs', `https://*:${port}/`);
+    const ask = (agent) => new Promise((resolve, reject) => {
+      https.get({ port, host: '127.0.0.1', servername: 'localhost', rejectUnauthorized: false, agent }, (response) => {
+        const { CN } = response.socket.getPeerCertificate().subject;
+        let body = '';
+        response.on('data', (part) => (body += part)).on('end', () => resolve({ CN, ...JSON.parse(body) }));
+      }).on('error', reject);
+    });
+    const facts = await ask();
+    assert.equal(facts.CN, 'first');
+    assert.equal(facts.encrypted, true);
+    assert.equal(facts.protocol, 'TLSv1.3');
+    assert.equal(facts.servername, 'localhost');
+    const kept = new https.Agent({ keepAlive: true, maxSockets: 1 });
+    t.after(() => kept.destroy());
+    assert.equal((await ask(kept)).CN, 'first');
+    writeFileSync(first.key, readFileSync(second.key));
+    writeFileSync(first.file, readFileSync(second.file));
+    await host.cli('reload');
+    await eventually(async () => (await ask()).CN === 'second', 'new connections get the new certificate');
+    assert.equal((await ask(kept)).CN, 'first', 'the kept connection lives on');
+  });
+});
+
+describe('a host on demand', () => {
+  test('is started by the first process, shared by the next, and ends after the last', { timeout: 120_000 }, async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'portico-demand-'));
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    const socket = join(folder, 'run', 'host.sock');
+    const port = await freePort();
+    const env = { ...process.env, PORTICO_HOST: socket, PORTICO_PROGRAM: portico, XDG_STATE_HOME: folder, PORTICO_REQUIRE: '1' };
+    delete env.NODE_TEST_CONTEXT;
+    const start = (path) => {
+      const child = spawn(process.execPath, ['--import', 'portico/register', join(testsFolder, APP), `http://*:${port}${path}`, path], {
+        cwd: testsFolder, env, stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      t.after(() => child.kill('SIGKILL'));
+      return once(child.stdout, 'data').then(([text]) => {
+        assert.match(String(text), /^listening/);
+        return child;
+      });
+    };
+    const children = await Promise.all([start('/a/'), start('/b/')]);
+    assert.equal(await curl(`http://127.0.0.1:${port}/a/name`), '/a/');
+    assert.equal(await curl(`http://127.0.0.1:${port}/b/name`), '/b/');
+    for (const child of children) child.kill('SIGTERM');
+    await Promise.all(children.map((child) => once(child, 'exit')));
+    await eventually(() => !existsSync(socket), 'the host ends', 30_000);
+  });
+});
+
+describe('going', () => {
+  test('a host that is killed is found again by its processes', async (t) => {
+    const host = await startHost(t);
+    await host.member(APP, `http://*:${host.port}/`, { args: ['still here'] });
+    host.child.kill('SIGKILL');
+    await once(host.child, 'exit');
+    await eventually(async () => (await curl(`${host.url}/name`).catch(() => '')) === 'still here', 'a host serves again', 20_000);
+  });
+
+  test('an upgrade under load fails no request', { timeout: 120_000 }, async (t) => {
+    const host = await startHost(t);
+    await host.member(APP, `http://*:${host.port}/a/`, { args: ['a'] });
+    await host.member(APP, `http://*:${host.port}/b/`, { args: ['b'] });
+    const load = startLoad(host.url, { connections: 12, paths: ['/a/name', '/b/slow?ms=20', '/b/name'], check: (status, body, path) => status === 200 && path.startsWith(`/${body}`) });
+    await pause(500);
+    const before = (await host.status()).pid;
+    await host.cli('upgrade');
+    await pause(1500);
+    assert.notEqual((await host.status()).pid, before);
+    await host.cli('upgrade');
+    await pause(1500);
+    const { sent, failures } = await load.stop();
+    assert.deepEqual(failures, []);
+    assert.ok(sent > 200, `${sent} requests`);
+  });
+
+  test('stop lets requests in flight finish', async (t) => {
+    const host = await startHost(t);
+    await host.member(APP, `http://*:${host.port}/`, { args: ['done'] });
+    const slow = curl(`${host.url}/slow?ms=800`);
+    await pause(200);
+    const stopped = promisify(execFile)(portico, ['stop', '--socket', host.socket], { env: host.env });
+    assert.equal(await slow, 'done');
+    await stopped;
+  });
+});
