@@ -58,8 +58,9 @@ const server = http.createServer((request, response) => {
   const action = ACTIONS[pathname.split('/').pop()] ?? ACTIONS.name;
   action(request, response, searchParams);
 });
-server.on('upgrade', (request, socket) => {
+server.on('upgrade', (request, socket, head) => {
   socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: echo\r\nConnection: Upgrade\r\n\r\n');
+  socket.write(head);
   socket.pipe(socket);
 });
 server.on('error', (error) => {

@@ -92,7 +92,9 @@ export class Registration implements PrefixOwner {
 
   /** The host has gone. Connections are gone with it; the prefix is registered again. */
   #lost(session: Session): void {
-    session.lane.abandon();
+    session.lane.loseConnections();
+    this.#attached.forget(session.lane);
+    session.lane.end();
     if (session !== this.#session) return;
     if (this.#left) {
       this.#finishLeaving();
@@ -129,8 +131,9 @@ export class Registration implements PrefixOwner {
           return;
         }
         this.#grant = grant;
-        this.#attached.retire(this.#session.lane);
+        const old = this.#session.lane;
         this.#session = this.#begin(grant);
+        if (!old.ended) this.#attached.retire(old);
         return;
       } catch (error) {
         warn(this.#prefix, error as Error);

@@ -140,6 +140,14 @@ export class AttachedServer {
     this.#dropDrained();
   }
 
+  /** A host is lost: its lane has no connections and gets none. */
+  forget(lane: Lane): void {
+    this.#retired = this.#retired.filter((other) => other !== lane);
+    this.#whenDrained.delete(lane);
+    if (this.lane === lane) this.lane = undefined;
+    this.connectionGone();
+  }
+
   /** Lanes of hosts that have no connections and get none. */
   #dropDrained(): void {
     const isDrained = (lane: Lane): boolean => lane.engine.connectionCount(0) === 0;

@@ -62,11 +62,14 @@ export class Lane {
     this.engine.destroy();
   }
 
-  /** The engine is lost, and all connections with it. */
-  abandon(): void {
-    if (this.#ended) return;
+  /** Whether `end` was called. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** The engine is lost, and all connections with it: for the program they were reset. */
+  loseConnections(): void {
     for (const connection of this.connections) if (connection !== undefined) loseConnection(connection);
-    this.end();
   }
 
   /** The connection a token names, if it lives. */
