@@ -76,7 +76,7 @@ const ordinaryThreads = new Map();
 /** @throws Error when a server that is called Portico is not, or runs inline when it should not */
 function checkEngine(server, pid) {
   if (server.mapped && !hasMapped(pid, server.mapped)) throw new Error('the engine is not in the process');
-  if (!server.base) return;
+  if (server.id !== server.base && !server.mapped) return;
   const [threads, ordinary] = [threadCount(pid), ordinaryThreads.get(server.base) ?? 0];
   if (!server.threads) ordinaryThreads.set(server.base, Math.max(ordinary, threads));
   else if (threads < ordinary + server.threads) throw new Error('the engine has no thread of its own');

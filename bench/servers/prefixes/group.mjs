@@ -14,7 +14,9 @@ const [kind, portText, folder] = process.argv.slice(2);
 const port = Number(portText);
 const here = path.dirname(fileURLToPath(import.meta.url));
 const root = path.join(here, '../../..');
-const [first, second] = [port + 10_000, port + 10_001];
+/** The harness gives the ports from 21,000 on, one to each group. */
+const first = 2000 + (port - 21_000) * 2;
+const second = first + 1;
 
 mkdirSync(folder, { recursive: true });
 const fronts = { host, nginx, haproxy, 'http-proxy': nodeProxy };
@@ -44,12 +46,13 @@ async function host() {
   const socket = path.join(folder, 'host.sock');
   rmSync(socket, { force: true });
   const configuration = path.join(folder, 'portico.toml');
-  writeFileSync(configuration, `[host]\nshards = 1\n\n[[listener]]\naddress = "127.0.0.1:${port}"\n`);
+  writeFileSync(configuration, '[host]\nshards = 1\n');
   run(path.join(root, 'target/release/portico'), ['host', '--config', configuration, '--socket', socket]);
   for (let tries = 0; !existsSync(socket) && tries < 500; tries++) await sleep(10);
   const flags = ['--import', 'portico/register'];
   const env = { PORTICO_HOST: socket, PORTICO_REQUIRE: '1' };
-  await Promise.all([1, 2].map((number) => member(`http://*:${port}/${number}/`, flags, env)));
+  // The first one opens the port; whoever waits for it may ask for its prefix at once.
+  for (const number of [1, 2]) await member(`http://*:${port}/${number}/`, flags, env);
 }
 
 async function nginx() {
