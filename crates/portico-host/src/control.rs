@@ -187,7 +187,12 @@ impl Control {
             tokio::select! {
                 line = connection.next() => match line? {
                     None => return Ok(()),
-                    Some(line) => self.hear(member, &line)?,
+                    Some(line) => {
+                        let reply = self.hear(member, &line)?;
+                        if connection.write(&reply, &[]).await.is_err() {
+                            return Ok(());
+                        }
+                    }
                 },
                 line = lines.recv() => match line {
                     Some(line) => {
@@ -203,11 +208,11 @@ impl Control {
         }
     }
 
-    fn hear(&self, member: MemberId, line: &str) -> Result<(), Failure> {
+    fn hear(&self, member: MemberId, line: &str) -> Result<Reply, Failure> {
         match Request::parse(line)? {
             Request::Leave => {
                 self.host.borrow_mut().leave(member);
-                Ok(())
+                Ok(Reply::Left)
             }
             _ => Err(Failure::new(
                 code::REQUEST,

@@ -165,6 +165,8 @@ pub enum Reply {
     Registered(Registered),
     /// A new host has the control socket: register there. This registration goes on until it is closed.
     Moved,
+    /// [`Request::Leave`] was heard: what the member is to finish is in its channels.
+    Left,
     /// The host ended the registration.
     Closed {
         /// Why, for programs.
