@@ -57,7 +57,9 @@ export class Registration implements PrefixOwner {
     this.#whenLeft.push(done);
     this.#attached.leaving = true;
     this.#attached.close();
-    this.#session.control.send({ type: 'leave' });
+    // A lost host hears nothing, and gives nothing.
+    if (this.#session.lane.ended) this.#finishLeaving();
+    else this.#session.control.send({ type: 'leave' });
   }
 
   #begin(grant: Grant): Session {

@@ -167,8 +167,10 @@ export class AttachedServer {
 
   /** Stops accepting. */
   close(): void {
-    if (!this.listening || this.lane === undefined) return;
+    if (!this.listening) return;
     this.listening = false;
+    // Without a lane the host is lost, and everything with it.
+    if (this.lane === undefined) return;
     this.lane.writer.submit();
     this.lane.engine.closeListener(this.listener);
     // A host has the certificates of its applications.
