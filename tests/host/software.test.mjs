@@ -62,7 +62,8 @@ test('the chat, with a browser', { skip: !existsSync('/usr/bin/chromium') && 'th
   const child = spawn(process.execPath, ['--import', 'portico/register', chat], {
     cwd: join(testsFolder, '..'), env: { ...host.env, HTTP_PORT: String(host.port) }, stdio: ['ignore', 'pipe', 'inherit'],
   });
-  t.after(() => child.kill('SIGTERM'));
+  const ended = once(child, 'exit');
+  t.after(() => child.kill('SIGKILL'));
   const lines = createInterface({ input: child.stdout });
   for await (const line of lines) if (line.includes('Ctrl-C')) break;
   const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-dev-shm-usage'] });
@@ -83,4 +84,6 @@ test('the chat, with a browser', { skip: !existsSync('/usr/bin/chromium') && 'th
   // The same room name in another process is another room.
   assert.equal(await alan.textContent('#state'), 'alone here');
   assert.equal(await alan.locator('li:has-text("Ahoy")').count(), 0);
+  child.kill('SIGTERM');
+  assert.deepEqual(await ended, [0, null], 'it stops by itself');
 });

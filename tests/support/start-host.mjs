@@ -55,7 +55,7 @@ export async function startHost(t, { configuration = '', args = [], env = {} } =
     await stop(child);
     // A host that took over from this one.
     await host.cli('stop').catch(() => undefined);
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   });
   const limit = Date.now() + START_LIMIT_MS;
   while (!(await answers(socket))) {
