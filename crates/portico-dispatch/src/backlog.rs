@@ -41,13 +41,17 @@ impl Backlog {
         self.sent < self.end()
     }
 
-    /// Appends whole records and sends them as far as there is room.
+    /// Appends whole records and sends them as far as there is room. One that the channel can never hold is the end of
+    /// it.
     pub(crate) fn push(&mut self, records: &[u8], writer: &mut StreamWriter) -> Result<(), Broken> {
         let position = self.end();
         let mut all = Records::new(records);
         loop {
             let offset = all.offset();
             let Some(Ok(record)) = all.next() else { break };
+            if record.size() > writer.capacity() {
+                return Err(Broken);
+            }
             if record.kind() == event::REQUEST {
                 self.requests.push_back(Untaken {
                     position: position + to_u64(offset),

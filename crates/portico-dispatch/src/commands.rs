@@ -34,6 +34,20 @@ impl Dispatcher {
         shard: &mut Shard,
         buffer: &mut CommandBuffer,
     ) {
+        self.serve_records(index, shard, buffer);
+        let Some(member) = self.member(index) else {
+            return;
+        };
+        let all = std::mem::take(&mut member.close_all);
+        if std::mem::take(&mut member.close_idle) {
+            self.close_idle(index);
+        }
+        if all {
+            self.close_all(index);
+        }
+    }
+
+    fn serve_records(&mut self, index: MemberIndex, shard: &mut Shard, buffer: &mut CommandBuffer) {
         let mut handled = 0;
         while handled < TURN_BYTES {
             let Some(member) = self.member(index) else {

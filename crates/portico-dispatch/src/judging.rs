@@ -37,12 +37,11 @@ impl Dispatcher {
                 self.judge_answer(index, record, ended)
             }
             command::TEMPLATE => self.judge_template(index, record),
-            command::CLOSE_IDLE => {
-                self.close_idle(index);
-                Verdict::LeaveOut
-            }
-            command::CLOSE_ALL => {
-                self.close_all(index);
+            command::CLOSE_IDLE | command::CLOSE_ALL => {
+                if let Some(member) = self.member(index) {
+                    member.close_idle = true;
+                    member.close_all |= record.kind() == command::CLOSE_ALL;
+                }
                 Verdict::LeaveOut
             }
             command::PAUSE | command::RESUME => self.judge_pause(index, record),
@@ -204,8 +203,7 @@ impl Dispatcher {
         }
     }
 
-    fn close_all(&mut self, index: MemberIndex) {
-        self.close_idle(index);
+    pub(crate) fn close_all(&mut self, index: MemberIndex) {
         let asked: Vec<u32> = self
             .clients
             .iter_mut()

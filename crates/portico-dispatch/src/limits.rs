@@ -24,7 +24,7 @@ pub(crate) const WAITING_BYTES: usize = 16 * 1024;
 /// Bytes of commands copied at a time; more only for a record that is larger.
 pub(crate) const COPY_BYTES: usize = 256 * 1024;
 /// Bytes of commands of one member handled before the others get their turn.
-pub(crate) const TURN_BYTES: usize = 1024 * 1024;
+pub(crate) const TURN_BYTES: usize = 256 * 1024;
 /// Bytes of a head kept under a number.
 pub(crate) const TEMPLATE_BYTES: usize = 64 * 1024;
 /// Template numbers are below this, as in the engine.

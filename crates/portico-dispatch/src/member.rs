@@ -31,6 +31,10 @@ pub(crate) struct Member {
     pub(crate) leaving: bool,
     /// It is looked at in every turn.
     pub(crate) active: bool,
+    /// It wants connections closed on which it has nothing to do, or all of its own: done once in a round, for each
+    /// looks at every connection.
+    pub(crate) close_idle: bool,
+    pub(crate) close_all: bool,
     /// It has been given something in this turn.
     pub(crate) dirty: bool,
     /// Its channel broke the rules, or its commands did.
@@ -67,6 +71,8 @@ impl Member {
             requests: 0,
             leaving: false,
             active: false,
+            close_idle: false,
+            close_all: false,
             dirty: false,
             broken: false,
             behind: false,
@@ -98,9 +104,9 @@ impl Member {
         }
     }
 
-    /// Sends records. One that the channel can never hold is the end of it.
+    /// Sends records.
     pub(crate) fn tell(&mut self, records: &[u8]) {
-        if records.len() > self.end.events.capacity() || self.backlog.len() > BACKLOG_BYTES {
+        if self.backlog.len() > BACKLOG_BYTES {
             self.broken = true;
         }
         if self.broken {
