@@ -91,12 +91,30 @@ impl ShardThread {
         options: ListenerOptions,
         endpoint: Endpoint,
     ) -> io::Result<ListenerId> {
+        self.listen_with_names(socket, options, endpoint, Vec::new())
+    }
+
+    /// [`ShardThread::listen`], with TLS contexts for server names from the first connection on: patterns as in
+    /// [`ShardThread::add_server_name`], and numbers of contexts.
+    ///
+    /// # Errors
+    /// As [`ShardThread::listen`].
+    pub fn listen_with_names(
+        &self,
+        socket: OwnedFd,
+        options: ListenerOptions,
+        endpoint: Endpoint,
+        names: Vec<(String, u32)>,
+    ) -> io::Result<ListenerId> {
         let options = within_bounds(options);
         self.ask(move |own| {
             let id = own
                 .shard
                 .add_listening(socket, options, Arc::new(AtomicU32::new(0)))?;
             own.dispatcher.endpoints.insert(id.0, endpoint);
+            for (pattern, context) in names {
+                own.shard.add_server_name(id, &pattern, context);
+            }
             Ok(id)
         })
         .recv()
