@@ -94,3 +94,17 @@ for (const [index, operations] of OPERATIONS.entries()) {
   seed('channel_application_side', `operations-${index}`, operations, Buffer.alloc(0));
   seed('channel_host_side', `pieces-${index}`, operations, Buffer.from([255, 0, 12, 0, 0, 0, 6, 0, 0, 0, 1, 0, 0, 0]));
 }
+
+/** Lines of the control protocol, as `crates/portico-host` has them in its tests. */
+const register = (prefix) => ({ type: 'register', protocol: 1, layout: 1, prefix, process: { pid: 7, program: 'a.js', node: '20.0.0' } });
+const reserve = (prefix, users) => ({ type: 'reserve', action: 'add', prefix, users, groups: [], everyone: false, delegate: true });
+const CONVERSATIONS = [
+  [register('http://*:8080/1/'), { type: 'leave' }, { type: 'status' }, { type: 'stop' }],
+  [register('http://*:8080/'), register('http://*:8080/a/'), { type: 'status' }, register('https://*:8080/')],
+  [reserve('http://+:80/a/', ['10000', '10001']), register('http://+:80/a/b/'), reserve('http://+:80/', ['10000'])],
+  [register('http://a.test:8080/'), { type: 'stop', drain_ms: 5 }, { type: 'certificate', action: 'list' }, { type: 'upgrade', program: '/p' }],
+];
+for (const [index, lines] of CONVERSATIONS.entries()) {
+  const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+  for (const first of [0, 0x1f, 0xf3]) seed('control_registry', `talk-${index}-${first}`, [first], Buffer.from(text));
+}
