@@ -29,7 +29,8 @@ pub struct Certificates {
 #[derive(Debug)]
 struct Entry {
     record: CertificateRecord,
-    loaded: Loaded,
+    /// `None`: its files could not be used so far.
+    loaded: Option<Loaded>,
     files: Vec<Option<Stamp>>,
     /// Why the files as they are now are not in use.
     problem: Option<String>,
@@ -81,13 +82,33 @@ impl Certificates {
     /// # Errors
     /// It can't be used, or is there already; nothing has changed then.
     pub fn add(&mut self, record: CertificateRecord) -> Result<(), Failure> {
+        self.check_new(&record)?;
+        let (entry, problem) = Entry::read(record);
+        problem.map_or(Ok(()), Err)?;
+        self.entries.push(entry);
+        Ok(())
+    }
+
+    /// The same for one that was usable once: if it is not now, it is kept, and tried again when its files change.
+    /// Blocks on the disk.
+    ///
+    /// # Errors
+    /// Why it is not in use now.
+    pub fn add_known(&mut self, record: CertificateRecord) -> Result<(), Failure> {
+        self.check_new(&record)?;
+        let (entry, problem) = Entry::read(record);
+        self.entries.push(entry);
+        problem.map_or(Ok(()), Err)
+    }
+
+    fn check_new(&self, record: &CertificateRecord) -> Result<(), Failure> {
         if self.find(&record.certificate, record.port).is_some() {
             return Err(Failure::new(
                 code::CERTIFICATE,
                 format!(
                     "{} is in use already; remove it first to change it (a new file under the same name is noticed by \
                      itself)",
-                    describe(&record)
+                    describe(record)
                 ),
             ));
         }
@@ -96,15 +117,6 @@ impl Certificates {
                 format!("this host has {MAX_CERTIFICATES} certificates, and that is the limit");
             return Err(Failure::new(code::LIMIT, text));
         }
-        // Before reading: a change in between is noticed at the next look.
-        let files = stamps(&record);
-        let loaded = load(&record)?;
-        self.entries.push(Entry {
-            record,
-            loaded,
-            files,
-            problem: None,
-        });
         Ok(())
     }
 
@@ -112,14 +124,6 @@ impl Certificates {
     pub fn remove(&mut self, certificate: &str, port: Option<u16>) -> Option<CertificateRecord> {
         let at = self.find(certificate, port)?;
         Some(self.entries.remove(at).record)
-    }
-
-    /// One certificate's record.
-    #[must_use]
-    pub fn get(&self, certificate: &str, port: Option<u16>) -> Option<&CertificateRecord> {
-        self.entries
-            .get(self.find(certificate, port)?)
-            .map(|entry| &entry.record)
     }
 
     /// Reads those whose files have changed. Returns what to tell people, and whether a port must be told.
@@ -135,7 +139,7 @@ impl Certificates {
             entry.files = files;
             match load(&entry.record) {
                 Ok(loaded) => {
-                    entry.loaded = loaded;
+                    entry.loaded = Some(loaded);
                     entry.problem = None;
                     changed = true;
                     news.push(Ok(describe(&entry.record)));
@@ -159,17 +163,23 @@ impl Certificates {
         };
         let mut all: Vec<_> = bound(Some(port)).chain(bound(None)).collect();
         all.sort_by_key(|entry| !entry.record.names.is_empty());
-        all.into_iter().map(|entry| entry.loaded.clone()).collect()
+        let loaded = |entry: &Entry| entry.loaded.clone();
+        all.into_iter().filter_map(loaded).collect()
     }
 
     /// For people.
     #[must_use]
     pub fn list(&self) -> Vec<CertificateRecord> {
-        let row = |entry: &Entry| CertificateRecord {
-            names: entry.loaded.names.clone(),
-            not_after: entry.loaded.not_after,
-            problem: entry.problem.clone(),
-            ..entry.record.clone()
+        let row = |entry: &Entry| {
+            let mut row = CertificateRecord {
+                problem: entry.problem.clone(),
+                ..entry.record.clone()
+            };
+            if let Some(loaded) = &entry.loaded {
+                row.names.clone_from(&loaded.names);
+                row.not_after = loaded.not_after;
+            }
+            row
         };
         self.entries.iter().map(row).collect()
     }
@@ -178,6 +188,25 @@ impl Certificates {
         self.entries
             .iter()
             .position(|entry| entry.record.certificate == certificate && entry.record.port == port)
+    }
+}
+
+impl Entry {
+    /// Reads the files; with what is wrong with them, if anything is.
+    fn read(record: CertificateRecord) -> (Self, Option<Failure>) {
+        // Before reading: a change in between is noticed at the next look.
+        let files = stamps(&record);
+        let (loaded, failure) = match load(&record) {
+            Ok(loaded) => (Some(loaded), None),
+            Err(failure) => (None, Some(failure)),
+        };
+        let entry = Self {
+            record,
+            loaded,
+            files,
+            problem: failure.as_ref().map(|failure| failure.message.clone()),
+        };
+        (entry, failure)
     }
 }
 
@@ -343,6 +372,23 @@ mod tests {
         assert!(certificates.refresh(false).0);
         assert_eq!(certificates.for_port(443)[0].names, ["new.test"]);
         assert_eq!(certificates.list()[0].problem, None);
+    }
+
+    #[test]
+    fn one_that_was_usable_once_is_kept_and_used_as_soon_as_it_is_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let record = CertificateRecord {
+            certificate: folder.path().join("it.pem").display().to_string(),
+            key: folder.path().join("it.key").display().to_string(),
+            ..CertificateRecord::default()
+        };
+        let mut certificates = Certificates::default();
+        assert!(certificates.add_known(record).is_err());
+        assert!(certificates.for_port(443).is_empty());
+        assert!(certificates.list()[0].problem.is_some());
+        issue(folder.path(), "it", &["a.test"]);
+        assert!(certificates.refresh(false).0);
+        assert_eq!(certificates.for_port(443)[0].names, ["a.test"]);
     }
 
     #[test]

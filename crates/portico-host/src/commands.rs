@@ -151,7 +151,8 @@ impl Host {
                 self.certificates.add(record.clone())?;
                 let text = format!("{} is in use for new connections", record.certificate);
                 self.state.certificates.push(record);
-                self.certificates_changed()?;
+                self.certificates_changed();
+                self.state_file.save(&self.state)?;
                 Ok(Answer::said(text))
             }
             Certificate::Remove { certificate, port } => {
@@ -183,18 +184,14 @@ impl Host {
             return Err(Failure::new(code::REQUEST, text));
         }
         self.certificates.remove(certificate, port);
-        self.certificates_changed()?;
+        self.certificates_changed();
+        self.state_file.save(&self.state)?;
         Ok(Answer::said(format!(
             "{certificate} is no longer used for new connections"
         )))
     }
 
-    fn certificates_changed(&mut self) -> Result<(), Failure> {
-        self.refresh_listeners(true);
-        self.state_file.save(&self.state)
-    }
-
-    /// All certificates. Those that could not be used when the host started are there too.
+    /// All certificates, those that can't be used too.
     fn certificate_list(&self) -> Vec<CertificateRecord> {
         let mut list = self.certificates.list();
         for record in &mut list {
@@ -203,18 +200,6 @@ impl Host {
             };
             record.configured = self.settings.certificates.iter().any(same);
         }
-        let unused = |record: &&CertificateRecord| {
-            self.certificates
-                .get(&record.certificate, record.port)
-                .is_none()
-        };
-        let unused = self.state.certificates.iter().filter(unused);
-        list.extend(unused.map(|record| CertificateRecord {
-            problem: Some(
-                "could not be used when the host read it; `portico reload` tries again".into(),
-            ),
-            ..record.clone()
-        }));
         list
     }
 

@@ -1,6 +1,7 @@
 //! The control socket: connections, and what is said on each.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
@@ -14,14 +15,15 @@ use tokio::sync::{Notify, watch};
 use tokio::task::{JoinSet, spawn_local};
 use tokio::time::{sleep, timeout};
 
-use crate::host::{Admission, Host, Phase};
+use crate::admission::Admission;
+use crate::host::{Host, Phase};
 use crate::lines::LineBuffer;
 use crate::protocol::{Answer, Register, Reply, Request};
 use crate::{Failure, code, reload, upgrade};
 
 /// How long a connection may take to say what it wants, and to take an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Connections that have not registered, at most.
+/// Connections of one user that have not registered, at most.
 const MAX_VISITORS: usize = 1024;
 /// Pause after an error of accept(2): out of descriptors, say.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -35,8 +37,8 @@ pub(crate) struct Control {
     pub(crate) accepting: Rc<watch::Sender<bool>>,
     /// Something happened that the main loop should look at now.
     pub(crate) attention: Rc<Notify>,
-    /// Connections that have not registered.
-    visitors: Rc<Cell<usize>>,
+    /// Connections that have not registered, by user.
+    visitors: Rc<RefCell<HashMap<u32, usize>>>,
     /// Set when the host has ended, and those who wait for that may be told.
     pub(crate) ended: Rc<watch::Sender<bool>>,
     /// Who waits to be told.
@@ -80,19 +82,6 @@ impl Control {
     }
 
     fn receive(&self, stream: UnixStream, tasks: &mut JoinSet<()>) {
-        if self.visitors.get() >= MAX_VISITORS {
-            tracing::warn!("too many connections of the control socket; one was closed");
-            return;
-        }
-        let control = self.clone();
-        tasks.spawn_local(async move {
-            control.visitors.set(control.visitors.get() + 1);
-            let visit = Visit::new(&control);
-            control.serve(stream, visit).await;
-        });
-    }
-
-    async fn serve(&self, stream: UnixStream, visit: Visit) {
         let peer = match peer_credentials(&stream) {
             Ok(peer) => peer,
             Err(error) => {
@@ -100,6 +89,18 @@ impl Control {
                 return;
             }
         };
+        let Some(visit) = Visit::begin(&self.visitors, peer.uid) else {
+            tracing::warn!(
+                uid = peer.uid,
+                "too many connections of this user; one was closed"
+            );
+            return;
+        };
+        let control = self.clone();
+        tasks.spawn_local(async move { control.serve(stream, peer, visit).await });
+    }
+
+    async fn serve(&self, stream: UnixStream, peer: Credentials, visit: Visit) {
         let mut connection = Connection {
             stream,
             lines: LineBuffer::default(),
@@ -287,20 +288,35 @@ impl Control {
 
 /// Counts a connection until it registers or ends.
 struct Visit {
-    visitors: Rc<Cell<usize>>,
+    visitors: Rc<RefCell<HashMap<u32, usize>>>,
+    uid: u32,
 }
 
 impl Visit {
-    fn new(control: &Control) -> Self {
-        Self {
-            visitors: Rc::clone(&control.visitors),
+    /// `None`: the user has too many already.
+    fn begin(visitors: &Rc<RefCell<HashMap<u32, usize>>>, uid: u32) -> Option<Self> {
+        let mut counts = visitors.borrow_mut();
+        let count = counts.entry(uid).or_default();
+        if *count >= MAX_VISITORS {
+            return None;
         }
+        *count += 1;
+        Some(Self {
+            visitors: Rc::clone(visitors),
+            uid,
+        })
     }
 }
 
 impl Drop for Visit {
     fn drop(&mut self) {
-        self.visitors.set(self.visitors.get().saturating_sub(1));
+        let mut counts = self.visitors.borrow_mut();
+        if let Some(count) = counts.get_mut(&self.uid) {
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&self.uid);
+            }
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! standard input, as lines of JSON with descriptors. (Not by numbers in the environment, as systemd does it: numbers
 //! would have to survive exec, in a process with threads, and be trusted on the other side.)
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -35,8 +36,8 @@ pub(crate) struct Handover {
     pub(crate) owns_socket: bool,
     /// How many listening sockets follow the control socket and the lock.
     pub(crate) sockets: usize,
-    /// Ports that are kept open whoever needs them: the service manager's.
-    pub(crate) kept_ports: Vec<u16>,
+    /// Ports that are kept open whoever needs them: the service manager's. Whether each is for `https`.
+    pub(crate) kept_ports: BTreeMap<u16, bool>,
     /// Prefixes whose processes will register again.
     pub(crate) expected: Vec<Expected>,
 }
@@ -74,7 +75,11 @@ pub(crate) struct Received {
 }
 
 impl Handover {
-    pub(crate) fn new(place: &Place, kept_ports: Vec<u16>, expected: Vec<Expected>) -> Self {
+    pub(crate) fn new(
+        place: &Place,
+        kept_ports: BTreeMap<u16, bool>,
+        expected: Vec<Expected>,
+    ) -> Self {
         Self {
             version: VERSION,
             socket: place.path().display().to_string(),
@@ -203,7 +208,7 @@ mod tests {
             };
             let handover = Handover {
                 version: VERSION,
-                kept_ports: vec![80],
+                kept_ports: BTreeMap::from([(80, false)]),
                 expected: vec![expected; 100],
                 ..Handover::default()
             };
@@ -216,12 +221,13 @@ mod tests {
             });
             assert_eq!(received.sockets.len(), count);
             assert_eq!(received.handover.expected, handover.expected);
+            assert_eq!(received.handover.kept_ports, handover.kept_ports);
         }
     }
 
     #[test]
     fn an_old_host_of_another_version_is_refused() {
-        let line = r#"{"version":9,"socket":"","owns_socket":true,"sockets":0,"kept_ports":[],"expected":[]}"#;
+        let line = r#"{"version":9,"socket":"","owns_socket":true,"sockets":0,"kept_ports":{},"expected":[]}"#;
         assert!(read(line).unwrap_err().to_string().contains("version 9"));
     }
 }

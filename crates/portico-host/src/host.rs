@@ -3,35 +3,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
-use portico_channel::shared::{Capacity, HostEnd, LAYOUT_VERSION};
-use portico_dispatch::{MemberId, QueueId, ShardThread};
+use portico_dispatch::{MemberId, ShardThread};
 use portico_router::{Scheme, UrlPrefix};
-use portico_sys::{Credentials, Wake};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::UnboundedSender;
 
 use crate::certificates::Certificates;
 use crate::listeners::{Listeners, Wanted};
 use crate::place::Place;
-use crate::protocol::{PROTOCOL_VERSION, Register, Registered, Reply};
-use crate::registry::{Owner, Registry};
+use crate::protocol::Reply;
+use crate::registry::Registry;
 use crate::settings::Settings;
 use crate::state::{State, StateFile};
 use crate::status::Rates;
-use crate::users::parse_prefix;
 use crate::{Failure, code, rules};
-
-/// A channel's memory: room for what comes while the application is busy for a few milliseconds. Pages that are never
-/// used cost nothing.
-const CAPACITY: Capacity = Capacity {
-    events: 1 << 20,
-    commands: 1 << 20,
-};
 
 /// Connections that wait to be accepted on ports that the configuration does not name. The kernel lowers it to
 /// `net.core.somaxconn`.
@@ -84,26 +72,7 @@ pub(crate) struct Host {
     pub(crate) expected: BTreeMap<UrlPrefix, u32>,
     /// A new program has taken over the control socket.
     pub(crate) handed_over: bool,
-    sessions: BTreeMap<MemberId, UnboundedSender<Reply>>,
-}
-
-/// A registration that was accepted.
-#[derive(Debug)]
-pub(crate) struct Admission {
-    pub(crate) member: MemberId,
-    /// The first answer, and the descriptors that go with it.
-    pub(crate) reply: Reply,
-    pub(crate) descriptors: Vec<OwnedFd>,
-    /// Later lines.
-    pub(crate) lines: UnboundedReceiver<Reply>,
-}
-
-/// One registration's channels, before anybody uses them.
-struct Channels {
-    wake: Arc<Wake>,
-    /// For each shard: its end and its bell.
-    ends: Vec<(HostEnd, Wake)>,
-    descriptors: Vec<OwnedFd>,
+    pub(crate) sessions: BTreeMap<MemberId, UnboundedSender<Reply>>,
 }
 
 impl Host {
@@ -147,100 +116,6 @@ impl Host {
         };
         host.publish_routes();
         Ok(host)
-    }
-
-    /// Registers a prefix for a process.
-    ///
-    /// # Errors
-    /// Why not; nothing has changed then.
-    pub(crate) fn register(
-        &mut self,
-        peer: &Credentials,
-        register: Register,
-    ) -> Result<Admission, Failure> {
-        if self.phase != Phase::Running {
-            let text = "the host is about to end; register again in a moment";
-            return Err(Failure::new(code::HOST_STOPPING, text));
-        }
-        check_versions(&register)?;
-        let prefix = parse_prefix(&register.prefix)?;
-        let owner = Owner {
-            uid: peer.uid,
-            gids: peer.gids.clone(),
-        };
-        self.registry.check(&prefix, &owner)?;
-        let wanted = self.wanted(prefix.port(), prefix.scheme());
-        self.listeners.open(&self.shards, prefix.port(), wanted)?;
-        let admission = self.admit(&prefix, owner, peer.pid, register);
-        if admission.is_err() {
-            self.close_unneeded_listeners();
-        }
-        admission
-    }
-
-    fn admit(
-        &mut self,
-        prefix: &UrlPrefix,
-        owner: Owner,
-        pid: i32,
-        register: Register,
-    ) -> Result<Admission, Failure> {
-        let channels = Channels::make(self.shards.len())
-            .map_err(|error| Failure::system("a channel can't be made", error))?;
-        let queues = self.registry.queues().len();
-        let mut process = register.process;
-        process.pid = if pid > 0 { pid } else { process.pid };
-        let told = (process.pid, process.program.clone(), owner.uid);
-        let (member, queue) = self.registry.register(prefix, owner, process)?;
-        if self.registry.queues().len() != queues {
-            self.publish_routes();
-        }
-        self.has_come_back(prefix);
-        if let Err(error) = self.attach(member, queue, channels.ends, &channels.wake) {
-            self.gone(member);
-            return Err(Failure::system("a channel can't be attached", error));
-        }
-        let (sender, lines) = unbounded_channel();
-        self.sessions.insert(member, sender);
-        let address = self.listeners.addresses(prefix.port()).into_iter().next();
-        let limits = &self.settings.limits;
-        let registered = Registered {
-            member: member.0,
-            shards: u32::try_from(self.shards.len()).unwrap_or(0),
-            prefix: prefix.to_string(),
-            address: address.unwrap_or_default(),
-            keep_alive_timeout: u64::try_from(limits.keep_alive_timeout.as_millis())
-                .unwrap_or(u64::MAX),
-        };
-        let (pid, program, uid) = told;
-        tracing::info!(member = member.0, pid, program, uid, "{prefix} registered");
-        Ok(Admission {
-            member,
-            reply: Reply::Registered(registered),
-            descriptors: channels.descriptors,
-            lines,
-        })
-    }
-
-    fn attach(
-        &self,
-        member: MemberId,
-        queue: QueueId,
-        ends: Vec<(HostEnd, Wake)>,
-        wake: &Arc<Wake>,
-    ) -> io::Result<()> {
-        let load = Arc::new(AtomicU32::new(0));
-        for (shard, (end, bell)) in self.shards.iter().zip(ends) {
-            shard.attach(
-                member,
-                queue,
-                end,
-                bell,
-                Arc::clone(wake),
-                Arc::clone(&load),
-            )?;
-        }
-        Ok(())
     }
 
     /// The member takes nothing new from now on.
@@ -342,9 +217,10 @@ impl Host {
         }
     }
 
-    /// Opens the ports that the configuration names. Returns what could not be opened.
+    /// Opens the ports that the configuration or the service manager names. Returns what could not be opened.
     pub(crate) fn open_configured(&mut self) -> Vec<Failure> {
-        let mut ports = self.registry.ports();
+        let mut ports = self.listeners.kept_ports().clone();
+        ports.extend(self.registry.ports());
         let listeners = self.settings.listeners.iter();
         ports.extend(listeners.map(|(port, listener)| (*port, listener.scheme)));
         let mut failures = Vec::new();
@@ -377,6 +253,14 @@ impl Host {
         }
     }
 
+    /// Puts certificates as they are now into force, also on ports that could not be opened without.
+    pub(crate) fn certificates_changed(&mut self) {
+        self.refresh_listeners(true);
+        for failure in self.open_configured() {
+            tracing::warn!("{failure}");
+        }
+    }
+
     /// Looks at the certificates' files. Blocks on the disk.
     pub(crate) fn refresh_certificates(&mut self, force: bool) -> Vec<Failure> {
         let (changed, news) = self.certificates.refresh(force);
@@ -391,7 +275,7 @@ impl Host {
             }
         }
         if changed {
-            self.refresh_listeners(true);
+            self.certificates_changed();
         }
         failures
     }
@@ -408,15 +292,6 @@ impl Host {
     /// Open connections of clients.
     pub(crate) fn connections(&self) -> usize {
         self.shards.iter().map(ShardThread::connections).sum()
-    }
-
-    fn has_come_back(&mut self, prefix: &UrlPrefix) {
-        if let Some(missing) = self.expected.get_mut(prefix) {
-            *missing = missing.saturating_sub(1);
-            if *missing == 0 {
-                self.expected.remove(prefix);
-            }
-        }
     }
 
     /// Opens a port anew, at the addresses of the settings in force.
@@ -442,47 +317,4 @@ impl Host {
         let queue = queue.and_then(|queue| self.registry.queues().get(&queue));
         queue.map_or_else(|| "a prefix".to_owned(), |queue| queue.prefix.to_string())
     }
-}
-
-impl Channels {
-    fn make(shards: usize) -> io::Result<Self> {
-        let wake = Wake::new()?;
-        let copy = |wake: &Wake| wake.as_fd().try_clone_to_owned();
-        let mut descriptors = vec![copy(&wake)?];
-        let mut ends = Vec::new();
-        for _ in 0..shards {
-            let (end, memory) = HostEnd::create(CAPACITY)?;
-            let bell = Wake::new()?;
-            descriptors.push(memory);
-            descriptors.push(copy(&bell)?);
-            ends.push((end, bell));
-        }
-        Ok(Self {
-            wake: Arc::new(wake),
-            ends,
-            descriptors,
-        })
-    }
-}
-
-fn check_versions(register: &Register) -> Result<(), Failure> {
-    let rows = [
-        ("control protocol", register.protocol, PROTOCOL_VERSION),
-        ("channel's layout", register.layout, LAYOUT_VERSION),
-    ];
-    for (what, theirs, ours) in rows {
-        let older = match theirs.cmp(&ours) {
-            std::cmp::Ordering::Equal => continue,
-            std::cmp::Ordering::Less => "upgrade the application's `portico` package",
-            std::cmp::Ordering::Greater => {
-                "upgrade the host (`portico upgrade` after installing the new program)"
-            }
-        };
-        let text = format!(
-            "the application speaks version {theirs} of the {what}, and the host ({}) version {ours}: {older}",
-            env!("CARGO_PKG_VERSION")
-        );
-        return Err(Failure::new(code::PROTOCOL, text));
-    }
-    Ok(())
 }

@@ -4,11 +4,12 @@
 //! Everything here runs on one thread (tokio's current-thread runtime), in one [`run`].
 //!
 //! * [`protocol`]: what is said on the control socket. [`client`] asks, `control` answers.
-//! * [`registry`]: the rules, without I/O. `host` carries out what they allow: ports ([`listeners`]), certificates
+//! * [`registry`]: the rules, without I/O. `admission` and `host` carry out what they allow: ports ([`listeners`]), certificates
 //!   ([`certificates`]), channels. `commands`, `reload` and `upgrade` are what people ask for.
 //! * [`place`]: where a host is reached, and that there is one. `run`: its life from start to end.
 #![forbid(unsafe_code)]
 
+mod admission;
 pub mod certificates;
 pub mod client;
 mod commands;

@@ -4,7 +4,7 @@
 //! the same socket. What changes on a port (limits, certificates) is put into force by new listeners on the same
 //! socket before the old ones stop: no connection is refused, and open ones keep what they had.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -38,8 +38,9 @@ pub struct Listeners {
     ports: BTreeMap<u16, Port>,
     /// Sockets from the service manager or the host before, for when their port is opened.
     inherited: BTreeMap<u16, Vec<OwnedFd>>,
-    /// Ports of the service manager's sockets: open whoever needs them, since it keeps them open too.
-    kept: BTreeSet<u16>,
+    /// Ports of the service manager's sockets, with the scheme that they have while no prefix says another: open whoever
+    /// needs them, since it keeps them open too.
+    kept: BTreeMap<u16, Scheme>,
     /// Ports are bound, but shards don't accept yet: the host before does.
     paused: bool,
 }
@@ -63,9 +64,15 @@ impl Listeners {
     /// Uses these sockets for their ports, of which `kept` never close. `paused`: shards accept only after
     /// [`Listeners::resume`].
     #[must_use]
-    pub fn with_inherited(sockets: Vec<OwnedFd>, kept: BTreeSet<u16>, paused: bool) -> Self {
+    pub fn with_inherited(
+        sockets: Vec<OwnedFd>,
+        kept: BTreeMap<u16, Scheme>,
+        paused: bool,
+    ) -> Self {
         let mut inherited: BTreeMap<u16, Vec<OwnedFd>> = BTreeMap::new();
         for socket in sockets {
+            // A service manager's may wait in accept(2), and with it all of a shard. It can't fail on a socket.
+            let _ = socket::prepare(&socket);
             let port = socket::local_address(&socket).port;
             inherited.entry(port).or_default().push(socket);
         }
@@ -85,8 +92,8 @@ impl Listeners {
     }
 
     /// Ports that the service manager keeps open.
-    pub fn kept_ports(&self) -> impl Iterator<Item = u16> + '_ {
-        self.kept.iter().copied()
+    pub fn kept_ports(&self) -> &BTreeMap<u16, Scheme> {
+        &self.kept
     }
 
     /// All sockets that listen, for the host after this one.
@@ -103,7 +110,7 @@ impl Listeners {
         sockets.unwrap_or_default().iter().map(address).collect()
     }
 
-    /// Opens the port if it is closed.
+    /// Opens the port if it is closed, or open for the other scheme.
     ///
     /// # Errors
     /// `EADDRINUSE`, `EACCES`, no certificate, and others of the system: the port stays closed.
@@ -113,7 +120,8 @@ impl Listeners {
         port: u16,
         wanted: Wanted,
     ) -> Result<(), Failure> {
-        if self.ports.contains_key(&port) {
+        let open_as = self.ports.get(&port).map(|entry| entry.wanted.scheme);
+        if open_as == Some(wanted.scheme) {
             return Ok(());
         }
         if wanted.scheme == Scheme::Https && wanted.certificates.is_empty() {
@@ -122,6 +130,10 @@ impl Listeners {
                  in the configuration file"
             );
             return Err(Failure::new(code::NO_CERTIFICATE, text));
+        }
+        if open_as.is_some() {
+            // The service manager's: open before anybody said for what.
+            return self.change(shards, port, wanted);
         }
         let sockets = match self.inherited.remove(&port) {
             Some(sockets) => sockets,
@@ -181,7 +193,7 @@ impl Listeners {
     pub fn close_unneeded(&mut self, shards: &[ShardThread], needed: impl Fn(u16) -> bool) {
         let kept = &self.kept;
         self.ports.retain(|port, entry| {
-            let keep = kept.contains(port) || needed(*port);
+            let keep = kept.contains_key(port) || needed(*port);
             if !keep {
                 stop(shards, &entry.accepting);
                 tracing::info!(port, "no longer listening");
@@ -220,7 +232,7 @@ impl Listeners {
             }
             // Nobody needed them here.
             let kept = &self.kept;
-            self.inherited.retain(|port, _| kept.contains(port));
+            self.inherited.retain(|port, _| kept.contains_key(port));
         }
         result
     }
@@ -264,11 +276,13 @@ impl Port {
             port,
         };
         for socket in &self.sockets {
-            let id = shard.listen(socket.try_clone()?, options.clone(), endpoint)?;
+            let id = shard.listen_with_names(
+                socket.try_clone()?,
+                options.clone(),
+                endpoint,
+                names(&self.wanted.certificates, &accepting.contexts),
+            )?;
             accepting.listeners.push(id);
-            for (name, context) in names(&self.wanted.certificates, &accepting.contexts) {
-                shard.add_server_name(id, name, context);
-            }
         }
         Ok(())
     }
@@ -276,10 +290,10 @@ impl Port {
 
 /// Names with their contexts, in the order in which the engine wants them: what is added later wins. So names with
 /// `*` come before others, and of two equal ones the certificate that stands first comes last.
-fn names<'a>(certificates: &'a [Loaded], contexts: &[u32]) -> Vec<(&'a str, u32)> {
+fn names(certificates: &[Loaded], contexts: &[u32]) -> Vec<(String, u32)> {
     let pairs = certificates.iter().zip(contexts);
-    let mut names: Vec<(&str, u32)> = pairs
-        .flat_map(|(loaded, context)| loaded.names.iter().map(|name| (name.as_str(), *context)))
+    let mut names: Vec<(String, u32)> = pairs
+        .flat_map(|(loaded, context)| loaded.names.iter().map(|name| (name.clone(), *context)))
         .collect();
     names.reverse();
     names.sort_by_key(|(name, _)| !name.contains('*'));

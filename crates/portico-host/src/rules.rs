@@ -41,15 +41,15 @@ fn add(reservations: &mut Reservations, record: &ReservationRecord) -> Result<()
         .map_err(|conflict| Failure::new(conflict.code(), conflict.to_string()))
 }
 
-/// All certificates. Those of the configuration must be good; a run-time one that is not is told and not in use, and
-/// stays in the state file. Blocks on the disk.
+/// All certificates. Those of the configuration must be good; a run-time one that is not is told, and used as soon as
+/// it is good. Blocks on the disk.
 ///
 /// # Errors
 /// The first certificate of the configuration that can't be used.
 pub(crate) fn certificates(settings: &Settings, state: &State) -> Result<Certificates, Failure> {
     let mut certificates = Certificates::load(settings.certificates.iter().cloned())?;
     for record in &state.certificates {
-        if let Err(failure) = certificates.add(record.clone()) {
+        if let Err(failure) = certificates.add_known(record.clone()) {
             tracing::error!("a certificate is not in use: {failure}");
         }
     }

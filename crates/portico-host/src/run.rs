@@ -1,11 +1,14 @@
 //! The life of a host process.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener as StdListener, UnixStream as StdStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use portico_router::Scheme;
+use portico_sys::socket::{is_unix, local_address};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::UnixListener;
 use tokio::runtime::Builder;
@@ -32,6 +35,8 @@ const TICK: Duration = Duration::from_millis(250);
 const TICKS_A_SECOND: u32 = 4;
 /// How long the host waits for last words to be written.
 const LAST_WORDS: Duration = Duration::from_millis(500);
+
+const HTTPS_PORT: u16 = 443;
 
 /// How a host's life ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,8 +80,7 @@ fn begin(start: Start, activated: Vec<Activated>) -> Result<Ended, Failure> {
         Taken::Host(place) => place,
         Taken::Occupied(pid) => return Ok(Ended::AnotherRuns { socket, pid }),
     };
-    let (control, sockets) = sort(activated);
-    let kept = sockets.iter().map(port_of).collect();
+    let (control, sockets, kept) = sort(activated);
     let mut host = make(
         start,
         settings,
@@ -103,7 +107,9 @@ fn take_over(start: Start, received: Received) -> Result<Ended, Failure> {
         channel,
     } = received;
     let place = Place::inherit(Path::new(&handover.socket), lock, handover.owns_socket);
-    let kept = handover.kept_ports.iter().copied().collect();
+    let scheme = |https: &bool| if *https { Scheme::Https } else { Scheme::Http };
+    let kept = handover.kept_ports.iter();
+    let kept = kept.map(|(port, https)| (*port, scheme(https))).collect();
     let settings = configuration::read(start.configuration.as_deref())?;
     let listeners = Listeners::with_inherited(sockets, kept, true);
     let mut host = make(start, settings, place, listeners)?;
@@ -145,14 +151,20 @@ fn mode(host: &Host) -> u32 {
     }
 }
 
-/// The control socket and the ports among the service manager's sockets.
-fn sort(activated: Vec<Activated>) -> (Option<OwnedFd>, Vec<OwnedFd>) {
+/// The control socket and the ports among the service manager's sockets, and what the ports are for: `https` if the
+/// socket is named so (`FileDescriptorName=https`), or is port 443.
+fn sort(activated: Vec<Activated>) -> (Option<OwnedFd>, Vec<OwnedFd>, BTreeMap<u16, Scheme>) {
     let mut control = None;
-    let mut ports = Vec::new();
+    let mut sockets = Vec::new();
+    let mut ports = BTreeMap::new();
     for Activated { name, socket } in activated {
         if is_tcp_listener(&socket) {
-            ports.push(socket);
-        } else if portico_sys::socket::is_unix(&socket) && control.is_none() {
+            let port = local_address(&socket).port;
+            let https = name == Scheme::Https.as_str() || port == HTTPS_PORT;
+            let scheme = if https { Scheme::Https } else { Scheme::Http };
+            ports.insert(port, scheme);
+            sockets.push(socket);
+        } else if is_unix(&socket) && control.is_none() {
             control = Some(socket);
         } else {
             tracing::warn!(
@@ -160,11 +172,7 @@ fn sort(activated: Vec<Activated>) -> (Option<OwnedFd>, Vec<OwnedFd>) {
             );
         }
     }
-    (control, ports)
-}
-
-fn port_of(socket: &OwnedFd) -> u16 {
-    portico_sys::socket::local_address(socket).port
+    (control, sockets, ports)
 }
 
 fn live(host: Host, control: StdListener, channel: Option<StdStream>) -> Result<Ended, Failure> {

@@ -19,6 +19,7 @@ use std::os::unix::net::UnixStream as Channel;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use portico_router::Scheme;
 use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
 use tokio::time::timeout;
@@ -128,9 +129,11 @@ fn send(control: &Control, channel: &Channel) -> Result<(), Failure> {
         gids: queue.owner().gids.clone(),
         members: u32::try_from(queue.members.len()).unwrap_or(u32::MAX),
     });
+    let kept = host.listeners.kept_ports().iter();
     let handover = Handover::new(
         &host.place,
-        host.listeners.kept_ports().collect(),
+        kept.map(|(port, scheme)| (*port, *scheme == Scheme::Https))
+            .collect(),
         expected.collect(),
     );
     let sockets: Vec<_> = host.listeners.sockets().map(AsFd::as_fd).collect();

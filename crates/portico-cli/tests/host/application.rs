@@ -1,6 +1,6 @@
 //! Applications of the tests: they register over the real socket and answer every request with their name.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -50,6 +50,7 @@ fn register(socket: &Path, prefix: &str, name: &str) -> Result<Registration, Val
 pub(crate) struct Application {
     pub(crate) answer: Value,
     stop: Arc<AtomicBool>,
+    leaves: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -59,18 +60,31 @@ impl Application {
         let registration = register(socket, prefix, name)?;
         let answer = serde_json::from_str(&registration.answer).unwrap();
         let stop = Arc::new(AtomicBool::new(false));
+        let leaves = Arc::new(AtomicBool::new(false));
         let server = Server {
             socket: socket.to_owned(),
             prefix: prefix.to_owned(),
             name: name.to_owned(),
             stop: Arc::clone(&stop),
+            leaves: Arc::clone(&leaves),
         };
         let thread = std::thread::spawn(move || server.serve(registration));
         Ok(Self {
             answer,
             stop,
+            leaves,
             thread: Some(thread),
         })
+    }
+}
+
+impl Application {
+    /// Says that it leaves, finishes what it took, and ends.
+    pub(crate) fn leave(mut self) {
+        self.leaves.store(true, Ordering::SeqCst);
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
+        }
     }
 }
 
@@ -89,6 +103,7 @@ struct Server {
     prefix: String,
     name: String,
     stop: Arc<AtomicBool>,
+    leaves: Arc<AtomicBool>,
 }
 
 impl Server {
@@ -97,6 +112,7 @@ impl Server {
         let mut control = UnixStream::from(registration.control);
         control.set_nonblocking(true).unwrap();
         let mut moved = None;
+        let (mut left, mut heard_left) = (false, false);
         let mut memory = vec![0u8; 256 * 1024];
         let mut commands = CommandWriter::new();
         commands.template(1, b"OK", b"Content-Type: text/plain\r\n");
@@ -110,6 +126,7 @@ impl Server {
                     let registration = register(&self.socket, &self.prefix, &self.name).unwrap();
                     moved = Some(std::thread::spawn(move || next.serve(registration)));
                 }
+                Heard::Left => heard_left = true,
                 Heard::End => break,
             }
             let mut events = EventWriter::new(&mut memory);
@@ -118,6 +135,14 @@ impl Server {
             answer_all(events.written(), &mut commands, self.name.as_bytes());
             engine.submit(commands.as_bytes(), None).unwrap();
             assert!(!engine.is_broken());
+            if self.leaves.load(Ordering::SeqCst) && !left {
+                left = true;
+                control.write_all(b"{\"type\":\"leave\"}\n").unwrap();
+            }
+            // Nothing more comes, and every connection has been told closed.
+            if heard_left && engine.open_connections() == 0 && !engine.has_pending_events() {
+                break;
+            }
         }
         if let Some(next) = moved {
             next.join().unwrap();
@@ -137,6 +162,7 @@ fn wait(engine: &AttachedEngine, control: &UnixStream) {
 enum Heard {
     Nothing,
     Moved,
+    Left,
     End,
 }
 
@@ -145,6 +171,7 @@ fn heard(control: &mut UnixStream) -> Heard {
     match control.read(&mut buffer) {
         Ok(0) => Heard::End,
         Ok(count) if buffer[..count].starts_with(br#"{"type":"moved""#) => Heard::Moved,
+        Ok(count) if buffer[..count].starts_with(br#"{"type":"left""#) => Heard::Left,
         Ok(_) => Heard::End,
         Err(_) => Heard::Nothing,
     }

@@ -6,7 +6,10 @@ mod certificates;
 mod commands;
 mod harness;
 mod life;
+mod load;
 mod registrations;
+mod restarting;
+mod service_manager;
 mod upgrading;
 
 /// Not a test: what `application::Process` starts.
