@@ -128,6 +128,8 @@ impl std::fmt::Debug for Keying {
 pub(crate) struct Heard {
     pub(crate) keying: Keying,
     pub(crate) traffic: TrafficKeys,
+    /// When the session that the client came back with began, in seconds since 1970.
+    pub(crate) session_began: Option<u64>,
 }
 
 thread_local! {
@@ -148,6 +150,16 @@ fn hear(note: impl FnOnce(&mut Heard)) {
             note(heard);
         }
     });
+}
+
+/// A ticket was opened: its session began then.
+pub(crate) fn hear_session(began: u64) {
+    hear(|heard| heard.session_began = Some(began));
+}
+
+/// When the session of this handshake began, if it is an old one.
+pub(crate) fn session_began() -> Option<u64> {
+    HEARD.with_borrow(|heard| heard.as_ref().and_then(|heard| heard.session_began))
 }
 
 /// Notes something about the keys of records.

@@ -1,7 +1,9 @@
 //! Session tickets (RFC 5077, RFC 8446 4.6.1): sealed by keys that processes can share, or by keys made at random
 //! and renewed.
 //!
-//! A ticket is `name (16) || nonce (12) || AES-256-GCM-SIV(time of issue (8) || session)`. The nonce is random and
+//! A ticket is `name (16) || nonce (12) || AES-256-GCM-SIV(the session's beginning (8) || session)`. A resumed session gets
+//! a new ticket with the old beginning: however often it is resumed, it ends in time (RFC 8446, 4.6.1, advises so; in
+//! TLS 1.2 one master secret would live on without an end). The nonce is random and
 //! the keys may be shared and long-lived, so the cipher is one that forgives a nonce that comes twice (RFC 8452).
 
 use std::fmt;
@@ -12,7 +14,7 @@ use aws_lc_rs::{hkdf, rand};
 use rustls::server::ProducesTickets;
 use zeroize::Zeroize;
 
-use crate::clock;
+use crate::{clock, keying};
 
 /// Bytes of `ticketKeys`: name, HMAC key and AES key, 16 each.
 pub(crate) const TICKET_KEYS_BYTES: usize = 48;
@@ -79,18 +81,19 @@ impl ProducesTickets for Ticketer {
 
     fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
         let now = clock::now();
+        let began = keying::session_began().map_or(now, |began| began.min(now));
         match &self.keys {
-            Keys::Given(key) => key.seal(now, plain),
+            Keys::Given(key) => key.seal(began, plain),
             Keys::Rotating(rotation) => {
                 let mut rotation = rotation.lock().unwrap_or_else(PoisonError::into_inner);
                 rotation.turn(now, self.lifetime_seconds);
-                rotation.current.seal(now, plain)
+                rotation.current.seal(began, plain)
             }
         }
     }
 
     fn decrypt(&self, ticket: &[u8]) -> Option<Vec<u8>> {
-        let (issued, plain) = match &self.keys {
+        let (began, plain) = match &self.keys {
             Keys::Given(key) => key.open(ticket)?,
             Keys::Rotating(rotation) => {
                 let mut rotation = rotation.lock().unwrap_or_else(PoisonError::into_inner);
@@ -100,8 +103,12 @@ impl ProducesTickets for Ticketer {
                 rotation.current.open(ticket).or_else(previous)?
             }
         };
-        let age = clock::now().saturating_sub(issued);
-        (age <= u64::from(self.lifetime_seconds)).then_some(plain)
+        let age = clock::now().saturating_sub(began);
+        if age > u64::from(self.lifetime_seconds) {
+            return None;
+        }
+        keying::hear_session(began);
+        Some(plain)
     }
 }
 
@@ -158,7 +165,7 @@ impl TicketKey {
     }
 
     /// `None` if the session is too long for a ticket: the client goes without.
-    fn seal(&self, now: u64, plain: &[u8]) -> Option<Vec<u8>> {
+    fn seal(&self, began: u64, plain: &[u8]) -> Option<Vec<u8>> {
         let start = NAME_BYTES + NONCE_LEN;
         let length = start + TIME_BYTES + plain.len() + TAG_BYTES;
         if length > MAX_TICKET_BYTES {
@@ -169,7 +176,7 @@ impl TicketKey {
         let mut ticket = Vec::with_capacity(length);
         ticket.extend_from_slice(&self.name);
         ticket.extend_from_slice(&nonce);
-        ticket.extend_from_slice(&now.to_be_bytes());
+        ticket.extend_from_slice(&began.to_be_bytes());
         ticket.extend_from_slice(plain);
         let nonce = Nonce::assume_unique_for_key(nonce);
         let sealed = ticket.get_mut(start..)?;
@@ -181,7 +188,7 @@ impl TicketKey {
         Some(ticket)
     }
 
-    /// Time of issue and session.
+    /// The session's beginning, and the session.
     fn open(&self, ticket: &[u8]) -> Option<(u64, Vec<u8>)> {
         let (name, rest) = ticket.split_first_chunk::<NAME_BYTES>()?;
         if *name != self.name {
@@ -242,6 +249,23 @@ mod tests {
                 .decrypt(&key.seal(clock::now() - 302, b"s").unwrap())
                 .is_none()
         );
+    }
+
+    #[test]
+    fn a_resumed_sessions_new_ticket_does_not_prolong_it() {
+        let ticketer = Ticketer::new(&[1; 48], 300).unwrap();
+        let Keys::Given(key) = &ticketer.keys else {
+            unreachable!()
+        };
+        let began = clock::now() - 200;
+        let first = key.seal(began, b"s").unwrap();
+        let mut heard = None;
+        keying::listen(&mut heard, || ticketer.decrypt(&first).unwrap());
+        // Another handshake in between, of a new client.
+        let other = keying::listen(&mut None, || ticketer.encrypt(b"s").unwrap());
+        assert!(key.open(&other).unwrap().0 > began);
+        let second = keying::listen(&mut heard, || ticketer.encrypt(b"s").unwrap());
+        assert_eq!(key.open(&second).unwrap().0, began);
     }
 
     #[test]

@@ -423,6 +423,8 @@ impl Open {
                 true
             }
             6 => {
+                // It counts as a record without data, too.
+                self.idle += 1;
                 let record = self.sealing.seal(ALERT, &[1, 0], 0);
                 let result = self.give(record);
                 self.ended = true;
