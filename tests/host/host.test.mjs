@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import https from 'node:https';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { curl, eventually, request } from '../support/clients.mjs';
@@ -26,7 +26,18 @@ function certificate(folder, name, subject = '/CN=localhost') {
   return { key, file };
 }
 
-describe('two users, one port', { skip: !isRoot && 'only root can start processes of other users' }, () => {
+/** Why processes of other users can't be started here; false if they can. */
+function noOtherUsers() {
+  if (!isRoot) return 'only root can start processes of other users';
+  for (const file of [testsFolder, process.execPath]) {
+    for (let path = file; path !== '/'; path = dirname(path)) {
+      if ((statSync(path).mode & 0o005) !== 0o005) return `other users can't read ${path}`;
+    }
+  }
+  return false;
+}
+
+describe('two users, one port', { skip: noOtherUsers() }, () => {
   const [ALICE, BOB] = [61_001, 61_002];
   const asUser = (host, uid, prefix, ready) => {
     chmodSync(host.folder, 0o755);
@@ -87,6 +98,25 @@ describe('certificates', () => {
     await host.cli('reload');
     await eventually(async () => (await ask()).CN === 'second', 'new connections get the new certificate');
     assert.equal((await ask(kept)).CN, 'first', 'the kept connection lives on');
+  });
+});
+
+describe('client certificates', () => {
+  test('arrive as they do in https', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'portico-mtls-'));
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    const [server, client] = [certificate(folder, 'localhost', '/CN=server'), certificate(folder, 'client', '/CN=Ada')];
+    const port = await freePort();
+    const configuration = `[[certificate]]\nport = ${port}\ncertificate = "${server.file}"\nkey = "${server.key}"\n`
+      + `client_ca = "${client.file}"\nrequest_client_certificate = true\n`;
+    const host = await startHost(t, { configuration });
+    await host.member('host/apps/secure.cjs', `https://*:${port}/`);
+    const ask = async (...args) => JSON.parse(await curl('--cacert', server.file, '--resolve', `localhost:${port}:127.0.0.1`, ...args, `https://localhost:${port}/`));
+    const known = await ask('--cert', client.file, '--key', client.key);
+    assert.deepEqual([known.authorized, known.subject, known.error], [true, 'Ada', null]);
+    const without = await ask();
+    assert.equal(without.authorized, false);
+    assert.equal(without.subject, null);
   });
 });
 
