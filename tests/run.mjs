@@ -26,6 +26,7 @@ const { values, positionals } = parseArgs({
 
 const files = readdirSync(here, { recursive: true })
   .filter((name) => name.endsWith('.test.mjs') && !/(^|\/)(node_modules|\.build)\//.test(name))
+  .filter((name) => !values.plain || !name.startsWith('host/')) // node:http has no hosts
   .filter((name) => positionals.length === 0 || positionals.some((part) => name.includes(part)))
   .sort();
 
