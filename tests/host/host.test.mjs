@@ -78,7 +78,9 @@ describe('certificates', () => {
     const configuration = `[[certificate]]\nport = ${port}\ncertificate = "${first.file}"\nkey = "${first.key}"\n`;
     const host = await startHost(t, { configuration });
     await host.member('host/apps/secure.cjs', `https://*:${port}/`);
-    const ask = (agent) => new Promise((resolve, reject) => {
+    // Neither a kept connection nor a resumed session: both would show the certificate of before.
+    const fresh = () => new https.Agent({ keepAlive: false, maxCachedSessions: 0 });
+    const ask = (agent = fresh()) => new Promise((resolve, reject) => {
       https.get({ port, host: '127.0.0.1', servername: 'localhost', rejectUnauthorized: false, agent }, (response) => {
         const { CN } = response.socket.getPeerCertificate().subject;
         let body = '';
