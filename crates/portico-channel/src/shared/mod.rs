@@ -12,9 +12,9 @@ mod header;
 mod memory;
 mod stream;
 
+pub use crate::layout::LAYOUT_VERSION;
 #[cfg(loom)]
 pub use ends::pair;
-pub use crate::layout::LAYOUT_VERSION;
 pub use ends::{ApplicationEnd, HostEnd};
 pub use header::ANSWER_WINDOW_BYTES;
 pub use memory::{Capacity, OpenError, SharedMemory};
