@@ -280,7 +280,6 @@ impl Loop {
 
     fn run(mut self) {
         loop {
-            self.dispatcher.update_clock();
             while let Some(task) = self.shared.mailbox.take() {
                 task(&mut self);
             }
