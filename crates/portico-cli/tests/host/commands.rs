@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::process::CommandExt;
 
 use crate::application::Application;
-use crate::harness::{Host, command, folder, free_port, get, wait_for};
+use crate::harness::{Host, can_be_another_user, command, folder, free_port, get, wait_for};
 
 #[test]
 fn without_a_host_commands_say_so_with_exit_code_3() {
@@ -114,8 +114,8 @@ fn reservations_outlive_the_host_and_answer_503() {
 
 #[test]
 fn only_root_and_the_hosts_own_user_may_change_it() {
-    if !rustix::process::geteuid().is_root() {
-        return; // Only root can be another user.
+    if !can_be_another_user() {
+        return;
     }
     let host = Host::start(&[]);
     for arguments in [

@@ -135,6 +135,21 @@ pub(crate) fn command(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
+/// Whether processes of other users can be started: only root can, and they must be able to read the programs.
+pub(crate) fn can_be_another_user() -> bool {
+    let own = std::env::current_exe().unwrap();
+    let closed = [own.as_path(), Path::new(PROGRAM)]
+        .into_iter()
+        .flat_map(Path::ancestors)
+        .find(|path| {
+            fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o005 != 0o005)
+        });
+    if let Some(path) = closed {
+        eprintln!("not tested: other users can't read {}", path.display());
+    }
+    rustix::process::geteuid().is_root() && closed.is_none()
+}
+
 /// Looks again and again until it is so.
 pub(crate) fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use serde_json::Value;
 
 use crate::application::{Application, Process, register_line};
-use crate::harness::{Host, free_port, get, wait_for};
+use crate::harness::{Host, can_be_another_user, free_port, get, wait_for};
 
 const ANN: u32 = 10_001;
 const BOB: u32 = 10_002;
@@ -153,8 +153,8 @@ fn a_process_that_is_killed_is_noticed_and_its_queue_waits_for_the_next() {
 
 #[test]
 fn two_users_share_a_port_and_reservations_decide() {
-    if !rustix::process::geteuid().is_root() {
-        return; // Only root can be two users.
+    if !can_be_another_user() {
+        return;
     }
     let host = Host::start(&[]);
     let port = free_port();
