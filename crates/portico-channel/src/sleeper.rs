@@ -11,6 +11,10 @@
 //!
 //! In any order of the two fences at least one side sees the other's write: the sleeper sees the data or the waker
 //! sees the flag. `tests/loom.rs` tries all orders.
+//!
+//! The sleeper writes its flag by exchanges, not by plain stores: once for each sleep, that costs nothing, and the flag's
+//! history is one chain. With stores the argument above holds too, but not for the model checker, which then lets the
+//! waker's exchange take a value that the sleeper's store had already followed.
 
 use crate::sync::{AtomicU32, Ordering, fence};
 
@@ -33,13 +37,13 @@ impl Default for Sleeper {
 impl Sleeper {
     /// Sleeper: call this, then look whether there is something to do, and sleep only if there is not.
     pub fn fall_asleep(&self) {
-        self.asleep.store(1, Ordering::Relaxed);
+        self.asleep.swap(1, Ordering::AcqRel);
         fence(Ordering::SeqCst);
     }
 
     /// Sleeper: awake again, or not gone to sleep after all.
     pub fn wake_up(&self) {
-        self.asleep.store(0, Ordering::Relaxed);
+        self.asleep.swap(0, Ordering::AcqRel);
     }
 
     /// Waker: call this after publishing. Whether the other side must be woken; only one of several callers gets
