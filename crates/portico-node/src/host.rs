@@ -82,8 +82,8 @@ impl HostConnection {
             .is_ok_and(|registration| registration.as_ref().is_some_and(|it| it.engine.is_some()))
     }
 
-    /// Hangs the channels into the event loop as an engine, and gives up the control connection: the caller closes
-    /// the returned descriptor. Once.
+    /// A copy of the control connection's descriptor, for the caller to close. Before `create_engine`, which leaves
+    /// only this copy: the registration lasts as long as it is open.
     #[napi]
     pub fn take_control(&self) -> Result<i32> {
         let mut registration = self.lock()?;
@@ -93,6 +93,13 @@ impl HostConnection {
             .try_clone()
             .map_err(|error| failure(format!("copying the control connection: {error}")))?;
         Ok(control.into_raw_fd())
+    }
+
+    /// Gives the registration up.
+    #[napi]
+    pub fn discard(&self) -> Result<()> {
+        drop(self.lock()?.take());
+        Ok(())
     }
 
     /// Makes an engine of the channels. Once.

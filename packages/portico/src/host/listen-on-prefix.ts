@@ -49,7 +49,7 @@ async function register(server: ServerObject & { _listeningId?: number }, attach
     const grant = await registerPrefix(prefix, true);
     // `close` was called meanwhile.
     if (server._listeningId !== attempt) {
-      void grant.connection.takeControl();
+      grant.connection.discard();
       return;
     }
     server._handle = new PrefixHandle(new Registration(attached, prefix, grant));

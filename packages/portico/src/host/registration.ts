@@ -20,6 +20,8 @@ const LONGEST_PAUSE_MS = 2000;
 interface Session {
   readonly control: ControlConnection;
   readonly lane: Lane;
+  /** The host has been told that the server stops, and has not said that it knows. */
+  leaving: boolean;
 }
 
 /** A server's place at a host. */
@@ -28,6 +30,8 @@ export class Registration implements PrefixOwner {
   readonly #prefix: string;
   #grant: Grant;
   #session: Session;
+  /** Those that have not ended: the present one, and those of hosts that have handed over. */
+  readonly #sessions = new Set<Session>();
   #left = false;
   #whenLeft: (() => void)[] = [];
 
@@ -57,9 +61,11 @@ export class Registration implements PrefixOwner {
     this.#whenLeft.push(done);
     this.#attached.leaving = true;
     this.#attached.close();
-    // A lost host hears nothing, and gives nothing.
-    if (this.#session.lane.ended) this.#finishLeaving();
-    else this.#session.control.send({ type: 'leave' });
+    for (const session of this.#sessions) {
+      session.leaving = true;
+      session.control.send({ type: 'leave' });
+    }
+    this.#finishLeaving();
   }
 
   #begin(grant: Grant): Session {
@@ -67,16 +73,20 @@ export class Registration implements PrefixOwner {
     const lane = new Lane((options) => grant.connection.createEngine(options));
     const session: Session = {
       lane,
+      leaving: false,
       control: new ControlConnection(fd, (message) => this.#receive(session, message), () => this.#lost(session)),
     };
+    this.#sessions.add(session);
     this.#attached.attachToHost(lane, () => this.#drained(session));
     return session;
   }
 
   #receive(session: Session, message: HostMessage): void {
-    if (session !== this.#session) return;
     if (message.type === 'left') {
+      session.leaving = false;
       this.#finishLeaving();
+    } else if (session !== this.#session) {
+      // A host that has handed over has nothing more to say.
     } else if (message.type === 'moved') {
       this.#renew();
     } else if (message.type === 'closed') {
@@ -97,15 +107,14 @@ export class Registration implements PrefixOwner {
     session.lane.loseConnections();
     this.#attached.forget(session.lane);
     session.lane.end();
-    if (session !== this.#session) return;
-    if (this.#left) {
-      this.#finishLeaving();
-      return;
-    }
-    this.#renew();
+    this.#sessions.delete(session);
+    if (this.#left) this.#finishLeaving();
+    else if (session === this.#session) this.#renew();
   }
 
+  /** Once every host knows. */
   #finishLeaving(): void {
+    if ([...this.#sessions].some((session) => session.leaving)) return;
     this.#attached.leaving = false;
     for (const done of this.#whenLeft.splice(0)) done();
     // Requests that were on their way when the host heard of it are in the channel now.
@@ -116,6 +125,7 @@ export class Registration implements PrefixOwner {
   #drained(session: Session): void {
     session.control.end();
     session.lane.end();
+    this.#sessions.delete(session);
   }
 
   #renew(): void {
@@ -129,7 +139,7 @@ export class Registration implements PrefixOwner {
       try {
         const grant = await registerPrefix(this.#prefix, true);
         if (this.#left) {
-          grant.connection.takeControl();
+          grant.connection.discard();
           return;
         }
         this.#grant = grant;

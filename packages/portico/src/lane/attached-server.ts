@@ -133,11 +133,10 @@ export class AttachedServer {
     lane.engine.setRef(0, this.referenced);
   }
 
-  /** A host's lane gets no more connections; it goes when the last has gone. */
+  /** A host has handed over. It still gives requests of the connections that it has, until it ends. */
   retire(lane: Lane): void {
     this.#retired.push(lane);
     lane.engine.setRef(0, false);
-    this.#dropDrained();
   }
 
   /** A host is lost: its lane has no connections and gets none. */
@@ -148,12 +147,12 @@ export class AttachedServer {
     this.connectionGone();
   }
 
-  /** Lanes of hosts that have no connections and get none. */
+  /** Lets go of hosts' lanes without connections, once the hosts know that the server has stopped. */
   #dropDrained(): void {
-    const isDrained = (lane: Lane): boolean => lane.engine.connectionCount(0) === 0;
-    for (const lane of this.#retired.filter(isDrained)) this.#drop(lane);
-    if (this.listening || this.leaving || this.lane === undefined || !this.#whenDrained.has(this.lane)) return;
-    if (isDrained(this.lane)) this.#drop(this.lane);
+    if (this.listening || this.leaving) return;
+    for (const lane of [...this.#whenDrained.keys()]) {
+      if (lane.engine.connectionCount(0) === 0) this.#drop(lane);
+    }
   }
 
   #drop(lane: Lane): void {

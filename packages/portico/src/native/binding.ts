@@ -154,8 +154,10 @@ export interface HostConnection {
   readonly isAbsent: boolean;
   /** Whether the answer came with channels. */
   readonly hasEngine: boolean;
-  /** Descriptor of the control connection; whoever takes it closes it. Before `createEngine`. */
+  /** A copy of the control connection's descriptor; whoever takes it closes it. Before `createEngine`. */
   takeControl(): number;
+  /** Gives the registration up. */
+  discard(): void;
   /** Hangs the channels into the event loop. Its only listener has number 0. `threads` is not looked at. Once. */
   createEngine(options: EngineOptions): Engine;
   /** Sends a line to the host that listens on a Unix socket and waits for its answer, in the background. */
