@@ -83,7 +83,7 @@ async function haproxy() {
   writeFileSync(file, `
 global
   nbthread 1
-  maxconn 16384
+  maxconn 4096
 defaults
   mode http
   timeout client 60s
