@@ -3,6 +3,7 @@
  */
 
 import { attachmentOf, type AttachedServer, type ServerObject } from '../lane/attached-server';
+import { joinCluster } from './cluster-worker';
 import { prefixError } from './errors';
 import { PrefixHandle } from './prefix-handle';
 import { registerPrefix } from './register-prefix';
@@ -54,7 +55,9 @@ async function register(server: ServerObject & { _listeningId?: number }, attach
     }
     server._handle = new PrefixHandle(new Registration(attached, prefix, grant));
     process.nextTick(() => {
-      if (server._handle) server.emit('listening');
+      if (!server._handle) return;
+      joinCluster(server);
+      server.emit('listening');
     });
   } catch (error) {
     process.nextTick(() => server.emit('error', error));
