@@ -189,9 +189,11 @@ pub mod command {
     pub const END: u32 = 3;
     /// An interim (1xx) response: `4` length, payload: its bytes with the final blank line. Flag `ACK`.
     pub const INFORM: u32 = 4;
-    /// Stop reading from the connection.
+    /// Hand over no more of the body of request `3`: its reader is behind. It ends with that body, however the body
+    /// ends, and is nothing if that has ended already. With sequence number 0: read nothing more from the connection,
+    /// which is a byte stream or a socket that the program has paused.
     pub const PAUSE: u32 = 5;
-    /// Read again.
+    /// Hand over again what the `PAUSE` with the same sequence number has stopped.
     pub const RESUME: u32 = 6;
     /// Drop the rest of this request's body: no more `BODY` comes, whatever is paused, only the `END`.
     pub const DISCARD: u32 = 7;

@@ -41,10 +41,8 @@ pub(crate) struct Client {
     pub(crate) refusal: Option<&'static [u8]>,
     /// `CLIENT_ERROR` of the last request, until that request's turn comes.
     pub(crate) error: Vec<u8>,
-    /// A member that does not want to read on.
-    pub(crate) paused_by: Option<MemberIndex>,
-    /// We don't: whoever the bytes are for is behind.
-    pub(crate) paused_by_us: bool,
+    /// Who wants no more of what is arriving for now.
+    pub(crate) hold: Hold,
     /// A member has set an inactivity timeout.
     pub(crate) timeout_set: bool,
 }
@@ -64,6 +62,22 @@ pub(crate) struct Exchange {
     pub(crate) flow: Flow,
     /// Its records: all while it waits, only the head's where it may be tried again, else none.
     pub(crate) records: Vec<u8>,
+}
+
+/// Who wants no more of the bytes that are arriving: of one body, or of the tunnel. It is about these bytes alone and
+/// is forgotten with them, as the engine forgets what it was told of a body when that ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hold {
+    /// The member that gets them.
+    pub(crate) by_member: bool,
+    /// We: whoever they are for is behind, or nobody has the request yet.
+    pub(crate) by_us: bool,
+}
+
+impl Hold {
+    pub(crate) fn is_held(self) -> bool {
+        self.by_member || self.by_us
+    }
 }
 
 /// Where a request is.
@@ -95,8 +109,7 @@ impl Client {
             refuser: None,
             refusal: None,
             error: Vec::new(),
-            paused_by: None,
-            paused_by_us: false,
+            hold: Hold::default(),
             timeout_set: false,
         }
     }
@@ -132,6 +145,17 @@ impl Client {
                 ..
             }) => Some(*index),
             _ => self.trailing.map(|(_, index)| index),
+        }
+    }
+
+    /// What is arriving now: the request whose body it is, 0 for a tunnel's bytes.
+    pub(crate) fn arriving(&self) -> Option<u32> {
+        if self.tunnel.is_some() {
+            return Some(0);
+        }
+        match self.exchanges.back() {
+            Some(last) if last.receiving => Some(last.sequence),
+            _ => self.trailing.map(|(sequence, _)| sequence),
         }
     }
 

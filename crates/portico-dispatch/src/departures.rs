@@ -137,8 +137,9 @@ impl Dispatcher {
             if !client.is_used_by(index) {
                 continue;
             }
+            let was_receiver = client.receiver() == Some(index);
             let fate = orphan_of(client, index, &mut untaken, &mut moved, &mut lost);
-            if client.paused_by == Some(index) {
+            if was_receiver {
                 Self::end_pause(client, commands);
             }
             if let Some((sequence, _)) = client.trailing.take_if(|(_, owner)| *owner == index) {

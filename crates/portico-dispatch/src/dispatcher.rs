@@ -7,7 +7,7 @@ use portico_channel::layout::{SHUTDOWN_CLOSE, command};
 use portico_channel::{CommandWriter, EventWriter};
 
 use crate::answers::{self, Refusal};
-use crate::client::{Client, Clients, Exchange, MemberIndex, Stage};
+use crate::client::{Client, Clients, Exchange, Hold, MemberIndex, Stage};
 use crate::flow::Flow;
 use crate::id_hash::IdMap;
 use crate::limits::{BEHIND_BYTES, CAUGHT_UP_BYTES};
@@ -172,28 +172,37 @@ impl Dispatcher {
         }
     }
 
-    /// Stops reading from a connection for our own reasons.
+    /// Takes no more of what is arriving, for our own reasons.
     pub(crate) fn hold_back(client: &mut Client, commands: &mut CommandWriter) {
-        if !client.paused_by_us {
-            client.paused_by_us = true;
-            commands.simple(command::PAUSE, 0, client.token);
-        }
+        Self::set_hold(client, commands, |hold| hold.by_us = true);
     }
 
-    /// Reads on, unless a member doesn't want it.
+    /// Takes more of it again, unless its member doesn't want any.
     pub(crate) fn let_go(client: &mut Client, commands: &mut CommandWriter) {
-        if client.paused_by_us {
-            client.paused_by_us = false;
-            if client.paused_by.is_none() {
-                commands.simple(command::RESUME, 0, client.token);
-            }
-        }
+        Self::set_hold(client, commands, |hold| hold.by_us = false);
     }
 
-    /// Whoever paused the connection has no say in it any more.
+    /// The member that wanted no more has no say in it now.
     pub(crate) fn end_pause(client: &mut Client, commands: &mut CommandWriter) {
-        if client.paused_by.take().is_some() && !client.paused_by_us {
-            commands.simple(command::RESUME, 0, client.token);
+        Self::set_hold(client, commands, |hold| hold.by_member = false);
+    }
+
+    /// The one place that tells the engine who holds what is arriving, if the answer has changed by it.
+    pub(crate) fn set_hold(
+        client: &mut Client,
+        commands: &mut CommandWriter,
+        change: impl FnOnce(&mut Hold),
+    ) {
+        let Some(sequence) = client.arriving() else {
+            client.hold = Hold::default();
+            return;
+        };
+        let before = client.hold.is_held();
+        change(&mut client.hold);
+        let now = client.hold.is_held();
+        if now != before {
+            let kind = if now { command::PAUSE } else { command::RESUME };
+            commands.record(kind, 0, &[client.token, sequence], &[]);
         }
     }
 
@@ -221,14 +230,6 @@ impl Dispatcher {
         };
         if exchange.receiving {
             client.trailing = owner.map(|index| (sequence, index));
-        } else {
-            if client.paused_by == owner {
-                Self::end_pause(client, commands);
-            }
-            let waits = client.exchanges.back().is_some_and(|last| last.receiving);
-            if client.receiver().is_none() && !waits {
-                Self::let_go(client, commands);
-            }
         }
         if client.refuser == owner && client.raw == Flow::default() {
             client.refuser = None;
@@ -260,19 +261,12 @@ impl Dispatcher {
 
     /// The rest of a body whose request has been answered is there.
     pub(crate) fn end_trailing(&mut self, token: u32) {
-        let Self {
-            clients, commands, ..
-        } = self;
-        let Some(client) = clients.find(token) else {
+        let Some(client) = self.clients.find(token) else {
             return;
         };
         let Some((_, index)) = client.trailing.take() else {
             return;
         };
-        if client.paused_by == Some(index) {
-            Self::end_pause(client, commands);
-        }
-        Self::let_go(client, commands);
         let is_used = client.is_used_by(index);
         if !is_used && self.member(index).is_some_and(|member| member.leaving) {
             self.part(index, token);
@@ -295,7 +289,7 @@ impl Dispatcher {
         }
         member.behind = true;
         for client in clients.iter_mut() {
-            if client.receiver() == Some(index) && !client.paused_by_us {
+            if client.receiver() == Some(index) && !client.hold.by_us {
                 Self::hold_back(client, commands);
                 member.held_back.push(client.token);
             }
@@ -345,7 +339,10 @@ impl Dispatcher {
             _ => return,
         };
         for token in tokens {
-            if let Some(client) = self.clients.find(token) {
+            // Another member may have its bytes by now, and be behind itself.
+            if let Some(client) = self.clients.find(token)
+                && client.receiver() == Some(index)
+            {
                 Self::let_go(client, &mut self.commands);
             }
         }

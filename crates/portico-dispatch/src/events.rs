@@ -4,7 +4,7 @@ use portico_channel::layout::{SHUTDOWN_CLOSE, body_flag, command, event, timeout
 use portico_channel::{EventWriter, RecordView, Records};
 
 use crate::answers;
-use crate::client::{Client, Exchange, MemberIndex, Stage};
+use crate::client::{Client, Exchange, Hold, MemberIndex, Stage};
 use crate::dispatcher::Dispatcher;
 use crate::flow::Flow;
 use crate::framing::Answer;
@@ -109,6 +109,9 @@ impl Dispatcher {
             return;
         };
         let is_end = record.kind() == event::END || record.flags() & body_flag::LAST != 0;
+        if is_end {
+            client.hold = Hold::default();
+        }
         let Some(exchange) = client.exchange(record.word(3)) else {
             if let Some((sequence, index)) = client.trailing
                 && sequence == record.word(3)
@@ -264,6 +267,7 @@ impl Dispatcher {
             return;
         };
         client.trailing = None;
+        client.hold = Hold::default();
         let is_first = client.exchanges.len() == 1;
         match client.exchanges.back() {
             Some(last) if last.receiving => match last.stage {

@@ -7,7 +7,7 @@
 use portico_channel::RecordView;
 use portico_channel::layout::{command, response_flag};
 
-use crate::client::{MemberIndex, Stage};
+use crate::client::{Hold, MemberIndex, Stage};
 use crate::dispatcher::Dispatcher;
 use crate::flow::Ack;
 use crate::head_lines;
@@ -94,25 +94,20 @@ impl Dispatcher {
         Verdict::Apply
     }
 
+    /// A member has a say in the bytes that are arriving for it, and in nothing else of a connection that it shares. The
+    /// engine is told by us, who may want them held as well.
     fn judge_pause(&mut self, index: MemberIndex, record: RecordView<'_>) -> Verdict {
-        let Some(client) = self.clients.find(record.word(2)) else {
-            return Verdict::LeaveOut;
-        };
-        let pauses = record.kind() == command::PAUSE;
-        let has_say = if pauses {
-            // Not what comes for somebody else.
-            client.is_used_by(index) && client.receiver().is_none_or(|other| other == index)
-        } else {
-            client.paused_by == Some(index)
-        };
-        if !has_say {
-            return Verdict::LeaveOut;
+        let Self {
+            clients, commands, ..
+        } = self;
+        if let Some(client) = clients.find(record.word(2))
+            && client.receiver() == Some(index)
+            && client.arriving() == Some(record.word(3))
+        {
+            let pauses = record.kind() == command::PAUSE;
+            Self::set_hold(client, commands, |hold| hold.by_member = pauses);
         }
-        client.paused_by = pauses.then_some(index);
-        if !pauses && client.paused_by_us {
-            return Verdict::LeaveOut;
-        }
-        Verdict::Apply
+        Verdict::LeaveOut
     }
 
     fn judge_raw(&mut self, index: MemberIndex, record: RecordView<'_>) -> Verdict {
@@ -157,6 +152,7 @@ impl Dispatcher {
             return Verdict::Apply;
         }
         client.tunnel = Some(index);
+        client.hold = Hold::default();
         // The engine forgets it: its turn never comes.
         client.exchanges.clear();
         if let Some(member) = self.member(index) {

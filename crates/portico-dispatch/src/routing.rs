@@ -191,8 +191,8 @@ impl Dispatcher {
             exchange.records = records.to_vec();
         }
         let receiving = exchange.receiving;
-        Self::let_go(client, &mut self.commands);
         if receiving {
+            Self::let_go(client, &mut self.commands);
             self.hold_back_if_behind(index, token);
         }
         if let Some(opening) = opening {
@@ -303,9 +303,10 @@ impl Dispatcher {
             .exchanges
             .iter()
             .position(|exchange| exchange.sequence == sequence)?;
-        let exchange = client.exchanges.remove(place)?;
-        Self::let_go(client, &mut self.commands);
-        Some(exchange)
+        if client.arriving() == Some(sequence) {
+            Self::let_go(client, &mut self.commands);
+        }
+        client.exchanges.remove(place)
     }
 
     /// New settings and prefixes. Requests in flight keep what they have.

@@ -8,7 +8,7 @@ use std::io::Write;
 
 use portico_channel::layout::{command, event, request_flag};
 use portico_dispatch::QueueOptions;
-use support::{Host, until};
+use support::{Host, Req, until};
 
 #[test]
 fn a_chunked_body_with_trailers_arrives() {
@@ -65,13 +65,63 @@ fn a_body_goes_on_behind_the_answer() {
 }
 
 #[test]
+fn a_body_that_is_held_holds_up_nothing_behind_itself() {
+    let mut host = Host::new();
+    host.route("/a/", 1, QueueOptions::default());
+    host.route("/b/", 2, QueueOptions::default());
+    let (mut first, mut second) = (host.app(1), host.app(2));
+    let mut client = host.connect();
+    client.send("POST /a/ HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\nabcdef");
+    let request = first.request();
+    assert_eq!(first.body(), b"abcdef");
+    // Its reader falls behind at the last bytes, and never says that it has caught up.
+    first.pause(&request);
+    client.get("/b/");
+    let next = second.request();
+    first.answer(&request, "first");
+    second.answer(&next, "second");
+    assert_eq!(client.answer().text(), "first");
+    assert_eq!(client.answer().text(), "second");
+}
+
+#[test]
+fn a_member_holds_its_own_bodies_only() {
+    let mut host = Host::new();
+    host.route("/a/", 1, QueueOptions::default());
+    host.route("/b/", 2, QueueOptions::default());
+    let (mut first, mut second) = (host.app(1), host.app(2));
+    let mut client = host.connect();
+    client.get("/a/");
+    let idle = first.request();
+    client.send("POST /b/ HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\nabc");
+    let request = second.request();
+    let theirs = Req {
+        sequence: request.sequence,
+        ..idle.clone()
+    };
+    let connection = Req {
+        sequence: 0,
+        ..idle.clone()
+    };
+    for other in [&idle, &theirs, &connection] {
+        first.pause(other);
+    }
+    first.answer(&idle, "first");
+    assert_eq!(client.answer().text(), "first");
+    client.send("def");
+    assert_eq!(second.body(), b"abcdef");
+    second.answer(&request, "second");
+    assert_eq!(client.answer().text(), "second");
+}
+
+#[test]
 fn what_is_not_wanted_of_a_body_is_dropped() {
     let mut host = Host::with_root();
     let mut app = host.app(1);
     let mut client = host.connect();
     client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\nabc");
     let request = app.request();
-    app.simple(command::PAUSE, 0, request.token);
+    app.pause(&request);
     app.answer(&request, "early");
     client.answer();
     app.commands

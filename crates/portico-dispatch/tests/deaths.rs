@@ -222,7 +222,7 @@ fn a_paused_connection_goes_on_without_it() {
     let mut client = host.connect();
     client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\nabc");
     let request = dies.request();
-    dies.simple(command::PAUSE, 0, request.token);
+    dies.pause(&request);
     dies.answer(&request, "early");
     assert_eq!(client.answer().text(), "early");
     host.kill(dies);

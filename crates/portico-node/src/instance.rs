@@ -7,6 +7,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::ffi::c_void;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::rc::Rc;
 
 use napi::bindgen_prelude::{Int32Array, Uint8Array};
@@ -35,6 +36,9 @@ pub(crate) struct Instance {
     commands: RefCell<Uint8Array>,
     script: Script,
     handles: RefCell<Option<Handles<Instance>>>,
+    /// What the poll handle watches: a descriptor of our own for what the drive watches. libuv knows it by its number,
+    /// which must be nobody else's until libuv has let go of it, and the drive may end before.
+    watched: RefCell<Option<OwnedFd>>,
     /// Listeners that keep the loop alive.
     referenced_listeners: RefCell<HashSet<u32>>,
     referenced: Cell<bool>,
@@ -54,13 +58,18 @@ impl Instance {
         on_slab_needed: sys::napi_value,
     ) -> Result<Rc<Self>> {
         let script = Script::new(env, state, on_events, on_slab_needed)?;
-        let poll_fd = drive.poll_fd();
+        // SAFETY: the drive owns the descriptor and lives.
+        let watched = unsafe { BorrowedFd::borrow_raw(drive.poll_fd()) }
+            .try_clone_to_owned()
+            .map_err(|error| failure(error.to_string()))?;
+        let poll_fd = watched.as_raw_fd();
         let instance = Rc::new(Self {
             drive: RefCell::new(Some(drive)),
             slab: RefCell::new(None),
             commands: RefCell::new(commands),
             script,
             handles: RefCell::new(None),
+            watched: RefCell::new(Some(watched)),
             referenced_listeners: RefCell::new(HashSet::new()),
             referenced: Cell::new(false),
             cleanup: Cell::new(std::ptr::null_mut()),
@@ -263,6 +272,7 @@ impl LoopEvents for Instance {
     }
 
     fn on_closed(&self) {
+        drop(self.watched.borrow_mut().take());
         let hook = self.cleanup.replace(std::ptr::null_mut());
         if !hook.is_null() {
             // SAFETY: the hook was added in `start` and is removed once.

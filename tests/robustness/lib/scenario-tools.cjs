@@ -23,11 +23,13 @@ function describe(value) {
   return JSON.stringify(value) ?? String(value);
 }
 
-/** Listens on a free port of 127.0.0.1 and returns it. */
+/** Listens on a free port of 127.0.0.1, or behind a host on the port that the test has found, and returns it. */
 async function listen(server) {
-  server.listen(0, '127.0.0.1');
+  const hosted = process.env.SCENARIOS_HOSTED_PORT;
+  if (hosted !== undefined) server.listen(`http://127.0.0.1:${hosted}/`);
+  else server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return server.address().port;
+  return hosted === undefined ? server.address().port : Number(hosted);
 }
 
 /** Closes a server with all its connections; resolves on its 'close' event. */

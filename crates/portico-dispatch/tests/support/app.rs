@@ -255,6 +255,13 @@ impl App {
         self.submit();
     }
 
+    /// Wants no more of a request's body for now.
+    pub(crate) fn pause(&mut self, request: &Req) {
+        self.commands
+            .record(command::PAUSE, 0, &[request.token, request.sequence], &[]);
+        self.submit();
+    }
+
     pub(crate) fn raw(&mut self, token: u32, bytes: &[u8]) {
         self.commands.raw(token, 0, bytes);
         self.submit();

@@ -7,7 +7,7 @@ use portico_http::h1::{
 };
 
 use super::exchanges::Exchange;
-use super::input::Phase;
+use super::input::{BodyWish, Phase};
 use super::{AfterFlush, Connection};
 use crate::core::Core;
 use crate::limits::EXTERNAL_COPY_BYTES;
@@ -151,7 +151,7 @@ impl Connection {
         }
     }
 
-    /// `PAUSE` and `RESUME`.
+    /// `PAUSE` and `RESUME` of the connection.
     pub(crate) fn set_paused(&mut self, core: &mut Core, paused: bool) {
         self.input.paused = paused;
         if !paused {
@@ -159,10 +159,12 @@ impl Connection {
         }
     }
 
-    /// `DISCARD`.
-    pub(crate) fn discard(&mut self, core: &mut Core, sequence: u32) {
-        if sequence == self.input.sequence && self.input.is_in_body() {
-            self.input.discard = true;
+    /// `PAUSE`, `RESUME` and `DISCARD` of a body. What crossed with the body's end is about nothing any more; what is
+    /// discarded stays so.
+    pub(crate) fn set_body_wish(&mut self, core: &mut Core, sequence: u32, wish: BodyWish) {
+        let is_in_work = sequence == self.input.sequence && self.input.has_body_to_come();
+        if is_in_work && self.input.body != BodyWish::End {
+            self.input.body = wish;
             self.look_again(core);
         }
     }

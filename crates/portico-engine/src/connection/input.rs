@@ -43,6 +43,18 @@ pub(crate) enum Phase {
     Stopped,
 }
 
+/// What the application wants of the body in work. It goes with the body: no wish outlives it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum BodyWish {
+    /// Its bytes, as they come.
+    #[default]
+    Bytes,
+    /// No bytes for now (`PAUSE`): the reader is behind.
+    Nothing,
+    /// Its end alone (`DISCARD`).
+    End,
+}
+
 /// State of the receiving side.
 #[derive(Debug)]
 pub(crate) struct Input {
@@ -61,14 +73,14 @@ pub(crate) struct Input {
     pub(super) ended: bool,
     /// Whether the application has been told, or the end has been dealt with.
     pub(super) end_handled: bool,
-    /// `PAUSE`.
+    /// `PAUSE` of the connection itself: a byte stream, or a socket that the program has paused.
     pub(super) paused: bool,
+    /// `PAUSE`, `RESUME` and `DISCARD` of the body in work.
+    pub(super) body: BodyWish,
     /// How the peer broke the protocol; the application decides what becomes of the connection.
     pub(super) refused: Option<ParseErrorCode>,
     /// The last request was handed over although too much output waits: the next must wait until it has been sent.
     pub(super) over: bool,
-    /// `DISCARD` for the body in work.
-    pub(super) discard: bool,
     /// Whether the request in work may be followed by another.
     pub(super) keep_alive: bool,
     /// Sequence number of the last request.
@@ -91,9 +103,9 @@ impl Input {
             ended: false,
             end_handled: false,
             paused: false,
+            body: BodyWish::default(),
             refused: None,
             over: false,
-            discard: false,
             keep_alive: true,
             sequence: 0,
             unread_at_close: false,
@@ -106,6 +118,11 @@ impl Input {
         matches!(self.phase, Phase::Sized { .. } | Phase::Chunked(_))
     }
 
+    /// Whether a request's body is not read to its end, or has not begun since the request may be an upgrade.
+    pub(super) fn has_body_to_come(&self) -> bool {
+        self.is_in_body() || matches!(self.phase, Phase::Upgrade { .. })
+    }
+
     /// Whether the last request was the peer's last by its own word, and nothing but it has come.
     pub(super) fn announced_end(&self) -> bool {
         !self.keep_alive && self.refused.is_none() && !self.readable
@@ -113,7 +130,6 @@ impl Input {
 
     /// Sets the phase that a body of this framing begins with. `false`: there is no body.
     pub(super) fn begin_body(&mut self, framing: Framing) -> bool {
-        self.discard = false;
         self.phase = match framing {
             Framing::None | Framing::ContentLength(0) => return false,
             Framing::ContentLength(left) => Phase::Sized { left },
@@ -125,7 +141,7 @@ impl Input {
     /// A request has been read to its end.
     pub(super) fn message_complete(&mut self) {
         self.message_started_ms = 0;
-        self.discard = false;
+        self.body = BodyWish::default();
         if self.keep_alive {
             self.phase = Phase::Head;
         } else {

@@ -25,6 +25,7 @@ mod tls;
 
 pub(crate) use answering::{Answer, Payload};
 pub(crate) use deadlines::{Expired, millis};
+pub(crate) use input::BodyWish;
 pub(crate) use output::AfterFlush;
 pub(crate) use state::{Connection, Stop};
 pub(crate) use telling::write_address_words;

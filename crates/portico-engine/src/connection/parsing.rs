@@ -5,7 +5,7 @@ use portico_channel::layout::{body_flag, event};
 use portico_http::h1::{ChunkEvent, Head, leading_blank};
 use portico_http::{ParseError, ParseErrorCode};
 
-use super::input::Phase;
+use super::input::{BodyWish, Phase};
 use super::{Connection, Stop};
 use crate::core::Core;
 use crate::limits::{BODY_PIECE_BYTES, PIPELINED_REQUESTS};
@@ -36,7 +36,11 @@ impl Connection {
         match self.input.phase {
             Phase::Upgrade { .. } | Phase::Stopped => true,
             Phase::Head => self.is_head_blocked() || self.input.over && self.is_over(core),
-            Phase::Sized { .. } | Phase::Chunked(_) => self.input.paused && !self.input.discard,
+            Phase::Sized { .. } | Phase::Chunked(_) => match self.input.body {
+                BodyWish::Bytes => self.input.paused,
+                BodyWish::Nothing => true,
+                BodyWish::End => false,
+            },
             Phase::Raw => self.input.paused,
             Phase::Ignored { .. } => false,
         }
@@ -46,6 +50,9 @@ impl Connection {
     fn is_blocked_in_packet(&self, core: &Core) -> bool {
         match self.input.phase {
             Phase::Head => self.is_head_blocked(),
+            Phase::Sized { .. } | Phase::Chunked(_) => {
+                self.input.paused && self.input.body != BodyWish::End
+            }
             _ => self.is_blocked(core),
         }
     }
@@ -166,7 +173,7 @@ impl Connection {
     ) -> Result<Step, Stop> {
         let available = usize::try_from(left).map_or(input.len(), |left| left.min(input.len()));
         let part = input.get(..available).unwrap_or_default();
-        let count = if self.input.discard {
+        let count = if self.input.body == BodyWish::End {
             if u64::try_from(available) == Ok(left) {
                 self.tell_end(events, &[], &[])?;
             }
@@ -195,7 +202,7 @@ impl Connection {
             return Err(Stop::Close(0));
         };
         let limits = listener.head_limits;
-        let room = if self.input.discard {
+        let room = if self.input.body == BodyWish::End {
             input.len()
         } else {
             piece_room(events, input.len())?
@@ -207,7 +214,7 @@ impl Connection {
         };
         match found {
             ChunkEvent::Data(range) => {
-                if !self.input.discard {
+                if self.input.body != BodyWish::End {
                     let data = window.get(range).unwrap_or_default();
                     let left = u64::MAX;
                     self.write_piece(events, event::BODY, self.input.sequence, data, left)?;

@@ -8,7 +8,7 @@ use portico_sys::socket;
 
 use super::Shard;
 use crate::CommandError;
-use crate::connection::{Answer, Connection, Payload};
+use crate::connection::{Answer, BodyWish, Connection, Payload};
 
 /// Bytes of `RESPOND` before its payload.
 const RESPOND_BYTES: usize = 44;
@@ -212,9 +212,12 @@ fn apply_to_connection(
 /// Records without a payload.
 fn control(connection: &mut Connection, core: &mut crate::core::Core, record: RecordView<'_>) {
     match record.kind() {
-        command::PAUSE => connection.set_paused(core, true),
-        command::RESUME => connection.set_paused(core, false),
-        command::DISCARD => connection.discard(core, record.word(3)),
+        command::PAUSE | command::RESUME if record.word(3) == 0 => {
+            connection.set_paused(core, record.kind() == command::PAUSE);
+        }
+        command::PAUSE => connection.set_body_wish(core, record.word(3), BodyWish::Nothing),
+        command::RESUME => connection.set_body_wish(core, record.word(3), BodyWish::Bytes),
+        command::DISCARD => connection.set_body_wish(core, record.word(3), BodyWish::End),
         command::SHUTDOWN => connection.shutdown(core, record.flags() & SHUTDOWN_CLOSE != 0),
         command::SET_TIMEOUT => connection.set_inactivity(core, record.word(4)),
         command::SET_SOCKET => set_socket(connection, record),

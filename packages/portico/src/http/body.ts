@@ -36,25 +36,48 @@ export function receiveEnd(connection: Connection, at: number): void {
   complete(exchange);
 }
 
-/** The request has arrived in full. */
+/** The request has arrived in full. As in Node, a socket that was paused meanwhile goes on. */
 export function complete(exchange: Exchange): void {
+  const { connection } = exchange;
   exchange.complete = true;
-  if (exchange.connection.receiving === exchange) exchange.connection.receiving = null;
+  exchange.held = false;
+  if (connection.receiving === exchange) connection.receiving = null;
   if (exchange.touched) exchange.request.push(null);
+  resumeSocket(connection);
 }
 
 function deliver(exchange: Exchange, chunk: Buffer): void {
   const { connection, request } = exchange;
   if (exchange.touched) {
-    // Pauses the connection when the reader falls behind; `_read` resumes it.
-    if (!request._dumped && !request.push(chunk)) {
-      connection.pause();
-      connection.existingSocket?.pause();
-    }
+    // `_read` wants more again.
+    if (!request._dumped && !request.push(chunk)) hold(exchange);
     return;
   }
   (exchange.body ??= []).push(chunk);
   exchange.bodyBytes += chunk.byteLength;
   const limit = connection.server.highWaterMark ?? getDefaultHighWaterMark(false);
-  if (exchange.bodyBytes >= limit) connection.pause();
+  if (exchange.bodyBytes >= limit) hold(exchange);
+}
+
+/** The reader of a body has fallen behind: the engine hands over no more of it, until it is wanted or has ended. */
+function hold(exchange: Exchange): void {
+  const { connection } = exchange;
+  if (exchange.held || connection.receiving !== exchange) return;
+  exchange.held = true;
+  connection.holdBody(exchange.sequence);
+}
+
+/** The reader of a body wants more. */
+export function wantMore(exchange: Exchange): void {
+  const { connection } = exchange;
+  if (exchange.held) {
+    exchange.held = false;
+    connection.wantBody(exchange.sequence);
+  }
+  resumeSocket(connection);
+}
+
+/** A socket that shows that it is paused is so no longer. */
+function resumeSocket({ existingSocket }: Connection): void {
+  if (existingSocket?.readableFlowing === false && existingSocket.readable) existingSocket.resume();
 }

@@ -62,6 +62,8 @@ export class Exchange {
   /** Body that came before anybody touched the stream. */
   body: Buffer[] | null = null;
   bodyBytes = 0;
+  /** The engine has been told to hand over no more of the body for now. Ends with the body, there and here. */
+  held = false;
   abortController: AbortController | undefined = undefined;
 
   // The response.

@@ -9,6 +9,7 @@
 import { Buffer } from 'node:buffer';
 import process = require('node:process');
 import { REQUEST_FLAG_UPGRADE } from '../generated/layout';
+import { wantMore } from './body';
 import { kExchange, type Exchange } from './exchange';
 import { readDistinct, readField, readHeaders, readRaw, type FieldTable, type Headers } from './headers';
 import { definerOf, Given, type Define } from './own-property';
@@ -290,9 +291,7 @@ function read(this: Request, size: number): void {
     this._readableState.readingMore = false;
     this._consuming = true;
   }
-  if (!exchange.connection.paused) return;
-  exchange.connection.resume();
-  exchange.connection.existingSocket?.resume();
+  if (exchange.held || exchange.connection.hasSocket) wantMore(exchange);
 }
 
 /** Nobody wants the rest of the body: only its end needs to come. */
@@ -311,7 +310,10 @@ function destroyRequest(this: Request, error: Error | null, callback: (error?: E
     return;
   }
   (stockRequest._destroy as (this: unknown, error: unknown, callback: unknown) => void).call(this, error, callback);
-  exchange?.abortController?.abort();
+  if (exchange === undefined) return;
+  exchange.abortController?.abort();
+  // An iterator that was left destroys the request and not its connection, which goes on without the rest of the body.
+  exchange.connection.discard(exchange);
 }
 
 /** An error is for those who listen. */

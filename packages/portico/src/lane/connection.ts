@@ -14,7 +14,7 @@ import { flushPending, WRITTEN_AT_ONCE_BYTES } from '../http/response-write';
 import { NO_ADDRESSES, type Addresses } from './addresses';
 import type { AttachedServer } from './attached-server';
 import type { Lane } from './lane';
-import { createSocket, pushReceived, type LaneSocket } from './socket';
+import { createSocket, pushReceived, showPaused, type LaneSocket } from './socket';
 
 /** Where the addresses in `OPEN` begin. */
 const ADDRESS_WORD = 4;
@@ -51,6 +51,7 @@ export class Connection implements TlsConnection {
   tapped = false;
   /** Our side ends after what has been handed over. */
   ending = false;
+  /** Nothing is read: the program has paused the socket, or a byte stream's reader is behind. */
   paused = false;
   errno = 0;
   bytesRead = 0;
@@ -175,6 +176,25 @@ export class Connection implements TlsConnection {
     this.current = exchange;
   }
 
+  /** The engine hands over no more of this body. Where there is a socket, it shows that it is paused, as Node's is. */
+  holdBody(sequence: number): void {
+    if (this.closed) return;
+    this.lane.writer.plain(layout.COMMAND_PAUSE, this.token, sequence);
+    if (this.#socket !== null) showPaused(this.#socket);
+  }
+
+  wantBody(sequence: number): void {
+    if (!this.closed) this.lane.writer.plain(layout.COMMAND_RESUME, this.token, sequence);
+  }
+
+  /** The program has resumed the socket: as in Node, a body comes then even if its reader has not asked for it. */
+  wantReceiving(): void {
+    const { receiving } = this;
+    if (receiving?.held !== true) return;
+    receiving.held = false;
+    this.wantBody(receiving.sequence);
+  }
+
   /** Stops the engine from reading. */
   pause(): void {
     if (this.paused || this.closed) return;
@@ -190,7 +210,7 @@ export class Connection implements TlsConnection {
 
   /** Of this request's body only the end is told from now on. Who listens to the socket's bytes gets them all the same. */
   discard(exchange: Exchange): void {
-    if (this.closed || this.tapped || this.receiving !== exchange) return;
+    if (this.closed || this.destroying || this.tapped || this.receiving !== exchange) return;
     this.lane.writer.plain(layout.COMMAND_DISCARD, this.token, exchange.sequence);
   }
 

@@ -89,6 +89,22 @@ const members = {
     else connection.feed(toBytes(chunk, encoding));
   },
 
+  /** While the engine parses, nothing more is read of the client; the next part of a body that is wanted ends it. */
+  pause(this: LaneSocket): LaneSocket {
+    const connection = this[kConnection];
+    if (!connection.tunnel) connection.pause();
+    return showPaused(this);
+  },
+
+  resume(this: LaneSocket): LaneSocket {
+    const connection = this[kConnection];
+    if (!connection.tunnel) {
+      connection.resume();
+      connection.wantReceiving();
+    }
+    return net.Socket.prototype.resume.call(this) as LaneSocket;
+  },
+
   /** Bytes of HTTP are not text. */
   setEncoding(this: LaneSocket, encoding?: BufferEncoding): LaneSocket {
     if (!this[kConnection].tunnel) throw socketEncoding();
@@ -213,6 +229,11 @@ function plainPrototype(): object {
 /** Makes a plain socket. */
 export function createSocket(connection: Connection): LaneSocket {
   return new (ConnectionSocket as unknown as new (connection: Connection) => LaneSocket)(connection);
+}
+
+/** Pauses the stream, which is all that is seen of a pause. */
+export function showPaused(socket: LaneSocket): LaneSocket {
+  return net.Socket.prototype.pause.call(socket) as LaneSocket;
 }
 
 /** Puts bytes that the engine has parsed on the readable side. */

@@ -1,0 +1,160 @@
+//! Bodies of requests whose readers are behind, or want no more.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use std::time::Duration;
+
+use portico_channel::layout::{command, event};
+use portico_engine::ListenerOptions;
+use support::{Event, Server, send};
+
+const GET: &str = "GET /next HTTP/1.1\r\nHost: x\r\n\r\n";
+
+fn post(length: usize) -> String {
+    format!("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n")
+}
+
+impl Server {
+    /// The next request, when so many bytes of its body are there.
+    fn request_with_body(&mut self, bytes: usize) -> Event {
+        let events = self.until(|events| body_bytes(events) == bytes);
+        let request = events.iter().find(|event| event.kind == event::REQUEST);
+        request.unwrap().clone()
+    }
+
+    /// A command about the body of a request.
+    fn about(&mut self, kind: u32, request: &Event) {
+        self.commands
+            .record(kind, 0, &[request.token, request.sequence()], &[]);
+        self.submit();
+    }
+}
+
+fn body_bytes(events: &[Event]) -> usize {
+    events
+        .iter()
+        .filter(|event| event.kind == event::BODY)
+        .map(|event| event.slice(4).len())
+        .sum()
+}
+
+#[test]
+fn of_a_body_that_is_held_nothing_comes_until_it_is_wanted_again() {
+    let mut server = Server::new();
+    let mut client = server.connect();
+    send(&mut client, post(100_000));
+    let request = server.request();
+    server.about(command::PAUSE, &request);
+    send(&mut client, vec![b'x'; 100_000]);
+    assert!(server.settle().is_empty());
+    server.about(command::RESUME, &request);
+    server.until(|events| body_bytes(events) == 100_000);
+}
+
+/// As in Node, whose parser hands over the whole of each read: nobody may wait for what is there already.
+#[test]
+fn what_has_been_read_is_handed_over_though_the_body_is_held() {
+    let mut server = Server::with_memory(ListenerOptions::default(), 10_000);
+    let mut client = server.connect();
+    send(&mut client, post(60_000) + &"x".repeat(60_000));
+    send(&mut client, GET);
+    let mut received = 0;
+    let mut next = false;
+    for _ in 0..100 {
+        for event in server.turn(Duration::from_millis(1)) {
+            match event.kind {
+                event::REQUEST if event.sequence() == 1 => server.about(command::PAUSE, &event),
+                event::REQUEST => next = true,
+                event::BODY => received += event.slice(4).len(),
+                _ => {}
+            }
+        }
+    }
+    assert_eq!((received, next), (60_000, true));
+}
+
+#[test]
+fn a_hold_that_crosses_with_the_end_of_its_body_holds_nothing() {
+    let mut server = Server::new();
+    let mut client = server.connect();
+    send(&mut client, post(3) + "abc");
+    let request = server.request_with_body(3);
+    server.about(command::PAUSE, &request);
+    send(&mut client, post(3) + "def");
+    let next = server.request_with_body(3);
+    // Late once more, and about a body that is not the last.
+    server.about(command::PAUSE, &request);
+    server.answer(&request, b"one");
+    server.answer(&next, b"two");
+    send(&mut client, GET);
+    assert_eq!(server.request().sequence(), 3);
+}
+
+#[test]
+fn a_hold_ends_with_a_body_that_is_discarded() {
+    for chunked in [false, true] {
+        let mut server = Server::new();
+        let mut client = server.connect();
+        if chunked {
+            send(
+                &mut client,
+                "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
+            );
+        } else {
+            send(&mut client, post(100_000));
+        }
+        let request = server.request();
+        server.about(command::PAUSE, &request);
+        server.about(command::DISCARD, &request);
+        // Too late: nobody wants it back.
+        server.about(command::PAUSE, &request);
+        server.answer(&request, b"done");
+        if chunked {
+            send(&mut client, "186a0\r\n");
+        }
+        send(&mut client, vec![b'x'; 100_000]);
+        if chunked {
+            send(&mut client, "\r\n0\r\n\r\n");
+        }
+        send(&mut client, GET);
+        let events = server.until(|events| events.iter().any(|event| event.kind == event::REQUEST));
+        let kinds: Vec<u32> = events.iter().map(|event| event.kind).collect();
+        assert_eq!(kinds, [event::END, event::REQUEST]);
+    }
+}
+
+#[test]
+fn what_is_pipelined_behind_a_held_body_waits_for_it() {
+    let mut server = Server::new();
+    let mut client = server.connect();
+    send(&mut client, post(200_000));
+    let request = server.request();
+    server.about(command::PAUSE, &request);
+    send(&mut client, vec![b'x'; 200_000]);
+    send(&mut client, GET);
+    assert!(server.settle().is_empty());
+    server.about(command::RESUME, &request);
+    let events = server.until(|events| events.iter().any(|event| event.kind == event::REQUEST));
+    assert_eq!(body_bytes(&events), 200_000);
+    assert_eq!(events.last().unwrap().sequence(), 2);
+}
+
+#[test]
+fn a_hold_from_before_an_upgrade_is_refused_holds_its_body() {
+    let mut server = Server::new();
+    let mut client = server.connect();
+    send(
+        &mut client,
+        "POST / HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: y\r\nContent-Length: 3\r\n\r\n",
+    );
+    let request = server.request();
+    server.about(command::PAUSE, &request);
+    server.commands.simple(command::PROCEED, 0, request.token);
+    server.submit();
+    send(&mut client, "abc");
+    assert!(server.settle().is_empty());
+    server.about(command::RESUME, &request);
+    assert_eq!(server.next(event::BODY).slice(4), b"abc");
+}
