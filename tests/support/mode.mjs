@@ -7,6 +7,9 @@ export const plain = process.env.PORTICO_TEST_PLAIN === '1';
 /** Arguments for `process.execPath` that put Portico under a program, or none. */
 export const preload = plain ? [] : ['--import', 'portico/register'];
 
+/** The same by `--require`. */
+export const preloadByRequire = plain ? [] : ['--require', 'portico/register'];
+
 /** The folder from which `portico/register` resolves. */
 export const testsFolder = new URL('..', import.meta.url).pathname;
 

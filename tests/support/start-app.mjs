@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { readCounters } from './counters.mjs';
-import { environment, plain, preload, testsFolder } from './mode.mjs';
+import { environment, plain, preload, preloadByRequire, testsFolder } from './mode.mjs';
 
 const READY = /^listening on (\d+)$/;
 const START_LIMIT_MS = 60_000;
@@ -21,12 +21,14 @@ const exitHelper = join(import.meta.dirname, 'exit-on-sigterm.cjs');
  * Starts `file` (a path below tests/) and resolves once it listens, with `{ port, url, pid, child, output(), stop() }`.
  *
  * `t` is the test's context: the application is stopped after the test, and unless `engine` is false
- * the test fails if Portico's engine took no connection in it. `ready` finds the port in a line.
+ * the test fails if Portico's engine took no connection in it. `ready` finds the port in a line. `commandLine` makes
+ * Node's flags from the two ways to load Portico, where their place among other flags matters.
  */
-export async function startApp(t, file, { env = {}, args = [], flags = [], engine = true, ready = READY } = {}) {
+export async function startApp(t, file, { env = {}, args = [], flags = [], commandLine, engine = true, ready = READY } = {}) {
   const scratch = mkdtempSync(join(tmpdir(), 'portico-app-'));
   const counters = join(scratch, 'counters');
-  const child = spawn(process.execPath, [...flags, ...preload, '--require', exitHelper, join(testsFolder, file), ...args], {
+  const allFlags = commandLine === undefined ? [...flags, ...preload] : commandLine({ byImport: preload, byRequire: preloadByRequire });
+  const child = spawn(process.execPath, [...allFlags, '--require', exitHelper, join(testsFolder, file), ...args], {
     cwd: testsFolder,
     env: environment(counters, { PORT: '0', NODE_ENV: 'production', ...env }),
     stdio: ['ignore', 'pipe', 'pipe'],

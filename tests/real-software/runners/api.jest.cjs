@@ -1,0 +1,1 @@
+require('./api-suite.cjs')({ describe, test, expect, beforeAll, afterAll });
