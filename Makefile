@@ -6,22 +6,19 @@ NATIVE := packages/portico/native/portico.linux-$(shell uname -m | sed 's/x86_64
 NODE ?= node
 EXAMPLE ?= express-site
 
-.PHONY: help build native program typescript generate run test test-rust test-typescript test-software soak bench check check-static fuzz asan node-suite framework-suite clean
+.PHONY: help build binaries typescript generate run test test-rust test-typescript test-software soak bench check check-static fuzz asan node-suite framework-suite clean
 
 help: ## list the tasks
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 20
 
-build: native program typescript ## build everything in release mode
+build: binaries typescript ## build everything in release mode
 
-native: ## build the Node-API add-on
+# One call of cargo: two would build what both need twice, with other features.
+binaries: ## build the Node-API add-on and the host, target/release/portico
 	@scripts/need.sh cc=gcc
-	cargo build --release --locked -p portico-node
+	cargo build --release --locked -p portico-node -p portico-cli
 	@mkdir -p packages/portico/native
 	@cp target/release/libportico_node.so $(NATIVE).new && mv $(NATIVE).new $(NATIVE)
-
-program: ## build the host, target/release/portico
-	@scripts/need.sh cc=gcc
-	cargo build --release --locked -p portico-cli
 
 node_modules/.package-lock.json: package.json package-lock.json $(wildcard packages/*/package.json examples/*/package.json)
 	npm ci --no-audit --no-fund
@@ -52,7 +49,8 @@ test-typescript: build ## TypeScript unit tests, on this machine's Node
 
 tests/node_modules/.package-lock.json: tests/package.json tests/package-lock.json
 	@# Not `npm ci`: it refuses a lock file without the optional packages of other platforms, which not every registry has.
-	cd tests && npm install --no-save --no-audit --no-fund
+	@# What is tested needs no install scripts, and some of them would load programs from elsewhere.
+	cd tests && npm install --no-save --ignore-scripts --no-audit --no-fund
 	@touch $@
 
 test-software: build tests/node_modules/.package-lock.json ## real clients and frameworks, on this machine's Node, 24 and 26
