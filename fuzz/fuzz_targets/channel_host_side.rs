@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 use portico_application::AttachedEngine;
 use portico_channel::shared::{Capacity, HostEnd};
 use portico_channel::{CommandWriter, EventWriter, Records};
-use portico_sys::Wake;
+use portico_sys::bell;
 
 fuzz_target!(|input: &[u8]| {
     let capacity = Capacity {
@@ -20,8 +20,9 @@ fuzz_target!(|input: &[u8]| {
         return;
     };
     let copy = memory.as_fd().try_clone_to_owned().unwrap();
-    let channels = vec![(memory, Wake::new().unwrap())];
-    let mut engine = AttachedEngine::open(Wake::new().unwrap(), channels).unwrap();
+    let (_host_ringer, app_bell) = bell().unwrap();
+    let (ringer, _host_bell) = bell().unwrap();
+    let mut engine = AttachedEngine::open(app_bell, vec![(memory, ringer)]).unwrap();
     let mut space = vec![0; 8192];
     for piece in input.split(|byte| *byte == 0xff) {
         let Some((first, rest)) = piece.split_first() else {

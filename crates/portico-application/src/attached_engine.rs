@@ -8,7 +8,7 @@ use portico_channel::layout::{SLOT_BITS, SLOT_MASK, command};
 use portico_channel::shared::OpenError;
 use portico_channel::{EventWriter, RecordView, Records};
 use portico_engine::{CommandError, Counters, TurnOutcome};
-use portico_sys::Wake;
+use portico_sys::{Bell, Ringer};
 
 use crate::lane::Lane;
 use crate::scan::Taken;
@@ -20,7 +20,7 @@ use crate::scan::Taken;
 #[derive(Debug)]
 pub struct AttachedEngine {
     lanes: Vec<Lane>,
-    wake: Wake,
+    bell: Bell,
     /// Which lane `take` looks at first.
     turn: usize,
     open: usize,
@@ -32,28 +32,25 @@ pub struct AttachedEngine {
 /// The descriptor of [`AttachedEngine::poll_fd`].
 impl AsFd for AttachedEngine {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.wake.as_fd()
+        self.bell.as_fd()
     }
 }
 
 impl AttachedEngine {
-    /// Takes the application's ends of the channels: memory and bell of each shard.
+    /// Takes the application's ends of the channels: its bell, which all shards ring, and of each shard the memory and
+    /// what rings it.
     ///
     /// # Errors
     /// [`OpenError`].
-    pub fn open(wake: Wake, channels: Vec<(OwnedFd, Wake)>) -> Result<Self, OpenError> {
+    pub fn open(bell: Bell, channels: Vec<(OwnedFd, Ringer)>) -> Result<Self, OpenError> {
         let lanes = channels
             .into_iter()
-            .map(|(memory, bell)| Lane::open(memory, bell))
+            .map(|(memory, ringer)| Lane::open(memory, ringer))
             .collect::<Result<Vec<_>, _>>()?;
-        // Before anybody looks at the descriptor, it must tell of what is there.
-        for lane in &lanes {
-            lane.fall_asleep();
-        }
-        wake.wake();
+        // The host rings for the first event already: to it this side sleeps from the start.
         Ok(Self {
             lanes,
-            wake,
+            bell,
             turn: 0,
             open: 0,
             unreferenced: HashSet::new(),
@@ -65,7 +62,7 @@ impl AttachedEngine {
     /// A descriptor that is readable when [`AttachedEngine::take`] has something.
     #[must_use]
     pub fn poll_fd(&self) -> RawFd {
-        self.wake.as_fd().as_raw_fd()
+        self.bell.as_fd().as_raw_fd()
     }
 
     /// Takes event records. After [`TurnOutcome::Idle`] the descriptor tells when there are more.
@@ -73,7 +70,7 @@ impl AttachedEngine {
         for lane in &self.lanes {
             lane.wake_up();
         }
-        self.wake.clear();
+        self.bell.clear();
         for step in 0..self.lanes.len() {
             let index = (self.turn + step) % self.lanes.len();
             let Some(lane) = self.lanes.get_mut(index) else {

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use portico_channel::layout::{command, response_flag};
 use portico_channel::shared::{ApplicationEnd, Broken, OpenError};
 use portico_channel::{EventWriter, RecordView, Records};
-use portico_sys::Wake;
+use portico_sys::Ringer;
 
 use crate::outflow::Outflow;
 use crate::scan::{Credit, Scanned, Taken, scan};
@@ -22,7 +22,7 @@ const SIZED_BYTES: usize = 20;
 #[derive(Debug)]
 pub(crate) struct Lane {
     end: ApplicationEnd,
-    bell: Wake,
+    ringer: Ringer,
     /// Records that found no room, in order.
     waiting: VecDeque<Vec<u8>>,
     /// Records beyond the windows of their answers.
@@ -34,10 +34,10 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    pub(crate) fn open(memory: OwnedFd, bell: Wake) -> Result<Self, OpenError> {
+    pub(crate) fn open(memory: OwnedFd, ringer: Ringer) -> Result<Self, OpenError> {
         Ok(Self {
             end: ApplicationEnd::open(memory)?,
-            bell,
+            ringer,
             waiting: VecDeque::new(),
             outflow: Outflow::default(),
             credits: Vec::new(),
@@ -83,7 +83,7 @@ impl Lane {
         self.broken |= result.is_err();
         self.take_credits();
         if self.end.host_wants_room().must_be_woken() {
-            self.bell.wake();
+            self.ringer.ring();
         }
         taken
     }
@@ -132,7 +132,7 @@ impl Lane {
     /// Rings if the host sleeps.
     pub(crate) fn ring_if_asleep(&self) {
         if self.end.host().must_be_woken() {
-            self.bell.wake();
+            self.ringer.ring();
         }
     }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use portico_channel::shared::OpenError;
-use portico_sys::{Errno, Wake, descriptors};
+use portico_sys::{Bell, Errno, Ringer, descriptors};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 
 use crate::AttachedEngine;
@@ -106,21 +106,21 @@ fn receive_line(stream: &UnixStream) -> Result<(String, Vec<OwnedFd>), RegisterE
     Ok((text, received))
 }
 
-/// The application's own wake-up, then for each shard its memory and its bell.
+/// The application's bell, then for each shard its memory and what rings it.
 fn attach(descriptors: Vec<OwnedFd>) -> Result<Option<AttachedEngine>, RegisterError> {
     let mut descriptors = descriptors.into_iter();
-    let Some(wake) = descriptors.next() else {
+    let Some(bell) = descriptors.next() else {
         return Ok(None);
     };
     let mut channels = Vec::new();
     while let Some(memory) = descriptors.next() {
-        let bell = descriptors.next().ok_or(RegisterError::Answer)?;
-        channels.push((memory, Wake::from(bell)));
+        let ringer = descriptors.next().ok_or(RegisterError::Answer)?;
+        channels.push((memory, Ringer::from(ringer)));
     }
     if channels.is_empty() {
         return Err(RegisterError::Answer);
     }
-    AttachedEngine::open(Wake::from(wake), channels)
+    AttachedEngine::open(Bell::from(bell), channels)
         .map(Some)
         .map_err(RegisterError::Channel)
 }

@@ -37,9 +37,18 @@ pub(crate) fn ask(
             "this user may not connect to the host at {}: it belongs to somebody else",
             path.display()
         )),
+        AskError::Broken(error) if has_ended(&error) => Failed::new(format!(
+            "the host at {} ended before it answered: its log says why",
+            path.display()
+        )),
         AskError::Broken(error) => Failed::new(format!("the host at {} gave no answer: {error}", path.display())),
         _ => Failed::new("the host can't be asked"),
     })
+}
+
+fn has_ended(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
 }
 
 fn ask_and_say(

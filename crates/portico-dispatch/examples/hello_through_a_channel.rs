@@ -6,7 +6,6 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
@@ -17,7 +16,7 @@ use portico_channel::{CommandWriter, EventWriter, Records, Response};
 use portico_dispatch::{Endpoint, MemberId, QueueId, Routes, ShardThread};
 use portico_engine::ListenerOptions;
 use portico_router::{Scheme, UrlPrefix};
-use portico_sys::Wake;
+use portico_sys::bell;
 
 const REQUEST: &[u8] =
     b"GET / HTTP/1.1\r\nHost: localhost:8080\r\nConnection: keep-alive\r\nUser-Agent: bench\r\nAccept: */*\r\n\r\n";
@@ -92,16 +91,16 @@ fn attach(shard: &ShardThread) -> Result<AttachedEngine, Box<dyn std::error::Err
         events: 1 << 20,
         commands: 1 << 20,
     })?;
-    let (wake, bell) = (Wake::new()?, Wake::new()?);
-    let copy = |wake: &Wake| wake.as_fd().try_clone_to_owned().map(Wake::from);
+    let (host_ringer, app_bell) = bell()?;
+    let (ringer, host_bell) = bell()?;
     let load = Arc::new(AtomicU32::new(0));
     shard.attach(
         MemberId(1),
         QueueId(1),
         end,
-        copy(&bell)?,
-        Arc::new(copy(&wake)?),
+        host_bell,
+        Arc::new(host_ringer),
         load,
     )?;
-    Ok(AttachedEngine::open(wake, vec![(memory, bell)])?)
+    Ok(AttachedEngine::open(app_bell, vec![(memory, ringer)])?)
 }

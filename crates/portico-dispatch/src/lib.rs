@@ -42,4 +42,4 @@ mod thread;
 
 pub use routes::{Affinity, Endpoint, MemberId, QueueId, QueueOptions, Routes};
 pub use stats::{MemberStats, QueueStats, ShardStats};
-pub use thread::ShardThread;
+pub use thread::{Pulse, ShardThread};

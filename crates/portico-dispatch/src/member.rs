@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use portico_channel::shared::{Broken, HostEnd};
-use portico_sys::Wake;
+use portico_sys::{Bell, Ringer};
 
 use crate::backlog::Backlog;
 use crate::head_lines::Declared;
@@ -19,9 +19,9 @@ pub(crate) struct Member {
     pub(crate) end: HostEnd,
     pub(crate) backlog: Backlog,
     /// Rung by the application.
-    pub(crate) bell: Wake,
+    pub(crate) bell: Bell,
     /// Wakes the application.
-    wake: Arc<Wake>,
+    ringer: Arc<Ringer>,
     /// Requests in flight on all shards.
     load: Arc<AtomicU32>,
     pub(crate) in_flight: u32,
@@ -52,19 +52,20 @@ impl Member {
         id: MemberId,
         queue: QueueId,
         end: HostEnd,
-        bell: Wake,
-        wake: Arc<Wake>,
+        bell: Bell,
+        ringer: Arc<Ringer>,
         load: Arc<AtomicU32>,
     ) -> Self {
-        // It must ring from the first command on.
+        // Both must ring from the first record on, whether the other has opened its end or not.
         end.host().fall_asleep();
+        end.application().fall_asleep();
         Self {
             id,
             queue,
             end,
             backlog: Backlog::default(),
             bell,
-            wake,
+            ringer,
             load,
             in_flight: 0,
             tunnels: 0,
@@ -130,14 +131,14 @@ impl Member {
 
     pub(crate) fn wake_if_asleep(&self) {
         if self.end.application().must_be_woken() {
-            self.wake.wake();
+            self.ringer.ring();
         }
     }
 
     /// Wakes an application that waits for room among its commands.
     pub(crate) fn made_room(&self) {
         if self.end.application_wants_room().must_be_woken() {
-            self.wake.wake();
+            self.ringer.ring();
         }
     }
 

@@ -12,7 +12,7 @@ use portico_channel::layout::{SLOT_BITS, SLOT_MASK};
 use portico_channel::shared::HostEnd;
 use portico_channel::{EventWriter, Sleeper};
 use portico_engine::{ListenerId, ListenerOptions, Shard, TurnOutcome};
-use portico_sys::{Errno, Wake};
+use portico_sys::{Bell, Errno, Ringer, Wake};
 
 use crate::client::MemberIndex;
 use crate::commands::CommandBuffer;
@@ -155,8 +155,8 @@ impl ShardThread {
         self.call(move |own| own.dispatcher.set_routes(routes));
     }
 
-    /// Gives the shard a member. The application must have the other end of `end` and a copy of `bell`; `wake` is the
-    /// application's own descriptor, the same for all shards, as is `load`, which counts its requests in flight.
+    /// Gives the shard a member. The application must have the other ends of `end`, `bell` and `ringer`; the ringer is
+    /// the same for all shards, as is `load`, which counts the member's requests in flight.
     ///
     /// # Errors
     /// Those of epoll_ctl(2); `EPIPE` if the thread has died.
@@ -165,12 +165,12 @@ impl ShardThread {
         member: MemberId,
         queue: QueueId,
         end: HostEnd,
-        bell: Wake,
-        wake: Arc<Wake>,
+        bell: Bell,
+        ringer: Arc<Ringer>,
         load: Arc<AtomicU32>,
     ) -> io::Result<()> {
         self.ask(move |own| {
-            let member = Member::new(member, queue, end, bell, wake, load);
+            let member = Member::new(member, queue, end, bell, ringer, load);
             own.dispatcher.attach(member, &own.shard)
         })
         .recv()
@@ -223,6 +223,19 @@ impl ShardThread {
         self.ask(|own| own.stats()).recv().unwrap_or_default()
     }
 
+    /// For a watchdog.
+    #[must_use]
+    pub fn pulse(&self) -> Pulse {
+        let name = self
+            .thread
+            .as_ref()
+            .and_then(|thread| thread.thread().name());
+        Pulse {
+            name: name.unwrap_or_default().to_owned(),
+            shared: Arc::clone(&self.shared),
+        }
+    }
+
     fn call(&self, call: impl FnOnce(&mut Loop) + Send + 'static) {
         // Nothing to be told if the thread has died.
         let _ = self.ask(call).recv();
@@ -232,11 +245,42 @@ impl ShardThread {
         &self,
         call: impl FnOnce(&mut Loop) -> T + Send + 'static,
     ) -> Receiver<T> {
-        let answer = self.shared.mailbox.post(call);
-        if self.shared.sleeper.must_be_woken() {
-            self.shared.wake.wake();
+        self.shared.ask(call)
+    }
+}
+
+impl Shared {
+    fn ask<T: Send + 'static>(
+        &self,
+        call: impl FnOnce(&mut Loop) -> T + Send + 'static,
+    ) -> Receiver<T> {
+        let answer = self.mailbox.post(call);
+        if self.sleeper.must_be_woken() {
+            self.wake.wake();
         }
         answer
+    }
+}
+
+/// Asks a shard's thread whether it still turns, and waits for nothing.
+#[derive(Debug)]
+pub struct Pulse {
+    name: String,
+    shared: Arc<Shared>,
+}
+
+impl Pulse {
+    /// The thread's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The answer comes with the thread's next turn, well under a millisecond unless it is in the midst of much work,
+    /// and never if it is stuck or has died. Ask again only when it has come.
+    #[must_use]
+    pub fn ask(&self) -> Receiver<()> {
+        self.shared.ask(|_| ())
     }
 }
 
@@ -328,6 +372,7 @@ impl Loop {
             self.dispatcher.activate(index);
             // Perhaps not for commands but because it has made room.
             if let Some(member) = self.dispatcher.member(index) {
+                member.bell.note_ring();
                 member.settle();
                 member.end.host().wake_up();
             }

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use portico_channel::EventWriter;
 use portico_channel::layout::SLOT_MASK;
-use portico_sys::{Interest, ReadyList, Wake, socket};
+use portico_sys::{Bell, Interest, ReadyList, Wake, socket};
 
 use crate::connection_table::ConnectionTable;
 use crate::core::Core;
@@ -187,25 +187,25 @@ impl Shard {
     /// # Errors
     /// Those of epoll_ctl(2).
     pub fn watch(&self, wake: &Wake) -> io::Result<()> {
-        self.watch_bell(wake, 0)
+        Ok(self.core.epoll.add(wake, turn::WAKE, Interest::Wake)?)
     }
 
-    /// As [`Shard::watch`]; a `number` above 0 is then among [`Shard::take_rung`].
+    /// The same for the bell of another process; its `number`, above 0, is then among [`Shard::take_rung`].
     ///
     /// # Errors
     /// Those of epoll_ctl(2).
-    pub fn watch_bell(&self, wake: &Wake, number: u32) -> io::Result<()> {
+    pub fn watch_bell(&self, bell: &Bell, number: u32) -> io::Result<()> {
         let token = turn::WAKE | u64::from(number);
-        Ok(self.core.epoll.add(wake, token, Interest::Wake)?)
+        Ok(self.core.epoll.add(bell, token, Interest::Wake)?)
     }
 
-    /// Watches a wake-up no longer.
-    pub fn unwatch(&self, wake: &Wake) {
+    /// Watches a bell no longer.
+    pub fn unwatch(&self, bell: &Bell) {
         // It was watched; should it not have been, nothing is lost.
-        let _ = self.core.epoll.remove(wake);
+        let _ = self.core.epoll.remove(bell);
     }
 
-    /// Numbers of the wake-ups that came since the last call.
+    /// Numbers of the bells that were rung since the last call.
     pub fn take_rung(&mut self) -> std::vec::Drain<'_, u32> {
         self.rung.drain(..)
     }

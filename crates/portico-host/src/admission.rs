@@ -1,14 +1,14 @@
 //! A registration: from the application's first line to its channels.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 use portico_channel::shared::{Capacity, HostEnd, LAYOUT_VERSION};
 use portico_dispatch::{MemberId, QueueId};
 use portico_router::UrlPrefix;
-use portico_sys::{Credentials, Wake};
+use portico_sys::{Bell, Credentials, Ringer, bell};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::host::{Host, Phase};
@@ -37,9 +37,9 @@ pub(crate) struct Admission {
 
 /// One registration's channels, before anybody uses them.
 struct Channels {
-    wake: Arc<Wake>,
+    ringer: Arc<Ringer>,
     /// For each shard: its end and its bell.
-    ends: Vec<(HostEnd, Wake)>,
+    ends: Vec<(HostEnd, Bell)>,
     descriptors: Vec<OwnedFd>,
 }
 
@@ -92,7 +92,7 @@ impl Host {
             self.publish_routes();
         }
         self.has_come_back(prefix);
-        if let Err(error) = self.attach(member, queue, channels.ends, &channels.wake) {
+        if let Err(error) = self.attach(member, queue, channels.ends, &channels.ringer) {
             self.gone(member);
             return Err(Failure::system("a channel can't be attached", error));
         }
@@ -122,8 +122,8 @@ impl Host {
         &self,
         member: MemberId,
         queue: QueueId,
-        ends: Vec<(HostEnd, Wake)>,
-        wake: &Arc<Wake>,
+        ends: Vec<(HostEnd, Bell)>,
+        ringer: &Arc<Ringer>,
     ) -> io::Result<()> {
         let load = Arc::new(AtomicU32::new(0));
         for (shard, (end, bell)) in self.shards.iter().zip(ends) {
@@ -132,7 +132,7 @@ impl Host {
                 queue,
                 end,
                 bell,
-                Arc::clone(wake),
+                Arc::clone(ringer),
                 Arc::clone(&load),
             )?;
         }
@@ -165,19 +165,18 @@ impl Host {
 
 impl Channels {
     fn make(shards: usize) -> io::Result<Self> {
-        let wake = Wake::new()?;
-        let copy = |wake: &Wake| wake.as_fd().try_clone_to_owned();
-        let mut descriptors = vec![copy(&wake)?];
+        let (ringer, its_bell) = bell()?;
+        let mut descriptors = vec![its_bell.into()];
         let mut ends = Vec::new();
         for _ in 0..shards {
             let (end, memory) = HostEnd::create(CAPACITY)?;
-            let bell = Wake::new()?;
+            let (its_ringer, bell) = bell()?;
             descriptors.push(memory);
-            descriptors.push(copy(&bell)?);
+            descriptors.push(its_ringer.into());
             ends.push((end, bell));
         }
         Ok(Self {
-            wake: Arc::new(wake),
+            ringer: Arc::new(ringer),
             ends,
             descriptors,
         })

@@ -6,7 +6,8 @@
 //! * [`protocol`]: what is said on the control socket. [`client`] asks, `control` answers.
 //! * [`registry`]: the rules, without I/O. `admission` and `host` carry out what they allow: ports ([`listeners`]), certificates
 //!   ([`certificates`]), channels. `commands`, `reload` and `upgrade` are what people ask for.
-//! * [`place`]: where a host is reached, and that there is one. `run`: its life from start to end.
+//! * [`place`]: where a host is reached, and that there is one. `run`: its life from start to end; `watchdog` ends one that
+//!   is stuck.
 #![forbid(unsafe_code)]
 
 mod admission;
@@ -32,7 +33,9 @@ pub mod status;
 mod systemd;
 mod upgrade;
 pub mod users;
+mod watchdog;
 
 pub use failure::{Failure, code};
 pub use host::Start;
 pub use run::{Ended, run};
+pub use watchdog::STUCK_EXIT_CODE;

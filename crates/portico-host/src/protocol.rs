@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::Failure;
 
 /// Version of this file's language. Both sides must have the same.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;
 /// Bytes of a line, its end included. Answers to commands may be longer: the host is trusted by who asks it.
 pub const MAX_LINE_BYTES: usize = 64 * 1024;
 
@@ -160,8 +160,9 @@ pub struct CertificateRecord {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Reply {
-    /// The prefix is registered. With the line come descriptors: the application's eventfd, then for each shard the
-    /// channel's memory and the shard's eventfd.
+    /// The prefix is registered. With the line come descriptors: the application's bell, then for each shard the
+    /// channel's memory and what rings the shard. Bells and what rings them are ends of socket pairs, whose other ends
+    /// only the host has: a byte is a ring.
     Registered(Registered),
     /// A new host has the control socket: register there. This registration goes on until it is closed.
     Moved,
@@ -305,7 +306,7 @@ mod tests {
 
     #[test]
     fn lines_have_the_form_that_applications_write() {
-        let line = r#"{"type":"register","protocol":1,"layout":1,"prefix":"http://*:8080/1/","process":{"pid":123,"program":"chat-1.js","node":"20.20.2"}}"#;
+        let line = r#"{"type":"register","protocol":2,"layout":1,"prefix":"http://*:8080/1/","process":{"pid":123,"program":"chat-1.js","node":"20.20.2"}}"#;
         let request = Request::parse(line).unwrap();
         let Request::Register(register) = &request else {
             panic!("not a registration: {request:?}");

@@ -5,9 +5,12 @@ use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener as StdListener, UnixStream as StdStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use portico_dispatch::ShardThread;
 use portico_router::Scheme;
+use portico_sys::descriptors;
 use portico_sys::socket::{is_unix, local_address};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::UnixListener;
@@ -27,6 +30,7 @@ use crate::settings::Settings;
 use crate::state::StateFile;
 use crate::systemd::{self, Activated};
 use crate::users::parse_prefix;
+use crate::watchdog::{self, Heart};
 use crate::{Failure, code, configuration, reload, upgrade};
 
 /// How often the host looks after what does not tell by itself.
@@ -183,18 +187,28 @@ fn live(host: Host, control: StdListener, channel: Option<StdStream>) -> Result<
         .build()
         .map_err(failed)?;
     control.set_nonblocking(true).map_err(failed)?;
+    // Nobody sends the host any. Those accepted refuse them too.
+    descriptors::refuse(&control);
+    let heart = Arc::new(Heart::default());
+    let pulses = host.shards.iter().map(ShardThread::pulse).collect();
+    watchdog::start(pulses, Arc::clone(&heart))?;
     LocalSet::new().block_on(&runtime, async {
         let listener = UnixListener::from_std(control).map_err(failed)?;
         let control = Control::new(host, listener);
         let accepting = spawn_local(control.clone().accept_all());
-        let result = serve(&control, channel).await;
+        let result = serve(&control, channel, &heart).await;
+        heart.finish();
         accepting.abort();
         result
     })?;
     Ok(Ended::Stopped)
 }
 
-async fn serve(control: &Control, channel: Option<StdStream>) -> Result<(), Failure> {
+async fn serve(
+    control: &Control,
+    channel: Option<StdStream>,
+    heart: &Heart,
+) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::system("signals can't be received", error);
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
@@ -205,6 +219,7 @@ async fn serve(control: &Control, channel: Option<StdStream>) -> Result<(), Fail
     let mut taking_over = channel.map(|channel| (channel, Instant::now() + upgrade::RETURN_WITHIN));
     let mut tick: u32 = 0;
     loop {
+        heart.beat();
         tokio::select! {
             _ = ticks.tick() => {
                 tick = tick.wrapping_add(1);

@@ -2,10 +2,14 @@
 //!
 //! They arrive with the first byte of the bytes they were sent with. One receive may begin with bytes that were sent
 //! before, but never goes past a piece that brought descriptors. Nothing here waits on a non-blocking socket.
+//!
+//! Who receives descriptors closes them some day, even those that it throws away unseen, and the close of the last copy
+//! may wait: for a file system that its sender runs (FUSE), or a lock that its sender holds. So a socket on which
+//! descriptors of strangers could arrive [refuses](refuse) them.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
@@ -74,6 +78,38 @@ pub fn receive(
     Ok(received.bytes)
 }
 
+/// `SO_PASSRIGHTS` of `asm-generic/socket.h`: the number on every architecture that Node has programs for.
+const SO_PASSRIGHTS: i32 = 83;
+
+/// From now on descriptors can't be sent to this socket (the sender gets `EPERM`), nor to those accepted from it if it
+/// listens. Whether that is so: Linux can do it since 6.16.
+pub fn refuse(socket: impl AsFd) -> bool {
+    set_pass_rights(socket, false)
+}
+
+/// Whether [`refuse`] works on this kernel.
+#[must_use]
+pub fn can_be_refused() -> bool {
+    std::os::unix::net::UnixStream::pair().is_ok_and(|(socket, _)| refuse(socket))
+}
+
+#[expect(unsafe_code, reason = "a socket option that rustix does not have")]
+fn set_pass_rights(socket: impl AsFd, on: bool) -> bool {
+    let value = i32::from(on);
+    let bytes = libc::socklen_t::try_from(size_of_val(&value)).unwrap_or(0);
+    // SAFETY: the pointer and `bytes` describe `value`, which the kernel reads. The borrow keeps the descriptor open.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            SO_PASSRIGHTS,
+            (&raw const value).cast(),
+            bytes,
+        )
+    };
+    result == 0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,6 +154,19 @@ mod tests {
         let mut descriptors = Vec::new();
         assert_eq!(receive(&theirs, &mut [0; 4], &mut descriptors), Ok(1));
         assert_eq!(descriptors.len(), MAX_DESCRIPTORS);
+    }
+
+    #[test]
+    fn a_socket_that_refuses_descriptors_still_takes_bytes() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        if !refuse(&theirs) {
+            return; // A kernel before 6.16.
+        }
+        let sent = send(&ours, b"x", &[ours.as_fd()]);
+        assert_eq!(sent, Err(Errno::PERM));
+        assert_eq!(send(&ours, b"x", &[]), Ok(1));
+        // The other direction is another socket's matter.
+        assert_eq!(send(&theirs, b"x", &[ours.as_fd()]), Ok(1));
     }
 
     #[test]

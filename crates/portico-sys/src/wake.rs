@@ -1,4 +1,4 @@
-//! A wake-up between threads as a descriptor.
+//! A wake-up between threads as a descriptor. Between processes: [`crate::Bell`].
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -6,7 +6,8 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use crate::Result;
 
-/// An eventfd: readable from [`Wake::wake`] until [`Wake::clear`].
+/// An eventfd: readable from [`Wake::wake`] until [`Wake::clear`]. No other process may get a copy: it could make ours
+/// wait.
 #[derive(Debug)]
 pub struct Wake {
     descriptor: OwnedFd,
@@ -33,13 +34,6 @@ impl Wake {
     pub fn clear(&self) {
         let mut count = [0u8; 8];
         let _ = rustix::io::read(&self.descriptor, &mut count);
-    }
-}
-
-impl From<OwnedFd> for Wake {
-    /// An eventfd that came from another process.
-    fn from(descriptor: OwnedFd) -> Self {
-        Self { descriptor }
     }
 }
 

@@ -34,6 +34,12 @@ impl Capacity {
     }
 }
 
+/// What the memory is sealed with before it is mapped: its size never changes, and no seal can be added, such as one
+/// against writing. Reading a mapping beyond the end of its file is SIGBUS, which ends the process.
+const SEALS: SealFlags = SealFlags::SHRINK
+    .union(SealFlags::GROW)
+    .union(SealFlags::SEAL);
+
 /// Why a descriptor is not taken as a channel.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -109,8 +115,11 @@ impl SharedMemory {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let fd = rustix::fs::memfd_create("portico-channel", flags)?;
         rustix::fs::ftruncate(&fd, as_u64(capacity.total()))?;
-        // A mapping of a file that shrinks kills the process that reads it.
-        rustix::fs::fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
+        rustix::fs::fcntl_add_seals(&fd, SEALS)?;
+        // Not believed but looked at, as on the other side: without the seals a mapping can kill its process.
+        if !rustix::fs::fcntl_get_seals(&fd)?.contains(SEALS) {
+            return Err(rustix::io::Errno::PERM.into());
+        }
         let memory = Self::map(&fd, capacity)?;
         memory.write_identity();
         Ok((memory, fd))
@@ -121,9 +130,11 @@ impl SharedMemory {
     /// # Errors
     /// [`OpenError`].
     pub fn open(fd: impl AsFd) -> Result<Self, OpenError> {
+        // Only memory that memfd_create(2) made has seals at all; so no file system of the other side's is behind it.
         let seals = rustix::fs::fcntl_get_seals(&fd).map_err(|_| OpenError::NotAChannel)?;
+        // Looked at after the seals: from there on it can't change.
         let size = rustix::fs::fstat(&fd)?.st_size;
-        if !seals.contains(SealFlags::SHRINK) || size < as_i64(HEADER_BYTES) {
+        if !seals.contains(SEALS) || size < as_i64(HEADER_BYTES) {
             return Err(OpenError::NotAChannel);
         }
         let identity = read_identity(&fd)?;
@@ -293,9 +304,46 @@ mod tests {
     }
 
     #[test]
-    fn nobody_can_shrink_it() {
+    fn nobody_can_change_its_size_or_seal_it_further() {
         let (_memory, fd) = SharedMemory::create(CAPACITY).unwrap();
-        assert!(rustix::fs::ftruncate(&fd, 0).is_err());
+        for bytes in [0, 4096, 1 << 20] {
+            assert!(rustix::fs::ftruncate(&fd, bytes).is_err(), "{bytes}");
+        }
+        for seal in [SealFlags::WRITE, SealFlags::FUTURE_WRITE] {
+            assert!(rustix::fs::fcntl_add_seals(&fd, seal).is_err(), "{seal:?}");
+        }
+    }
+
+    #[test]
+    fn memory_that_lacks_one_of_the_seals_is_refused() {
+        let (_memory, fd) = SharedMemory::create(CAPACITY).unwrap();
+        let mut bytes = vec![0; CAPACITY.total()];
+        rustix::io::pread(&fd, &mut bytes[..], 0).unwrap();
+        for missing in [SealFlags::SHRINK, SealFlags::GROW, SealFlags::SEAL] {
+            let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+            let other = rustix::fs::memfd_create("other", flags).unwrap();
+            rustix::io::pwrite(&other, &bytes, 0).unwrap();
+            rustix::fs::fcntl_add_seals(&other, SEALS - missing).unwrap();
+            let opened = SharedMemory::open(&other);
+            assert!(matches!(opened, Err(OpenError::NotAChannel)), "{missing:?}");
+            if missing != SealFlags::SEAL {
+                continue;
+            }
+            rustix::fs::fcntl_add_seals(&other, SealFlags::SEAL).unwrap();
+            SharedMemory::open(&other).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_hole_punched_into_it_reads_as_zeros() {
+        let (memory, fd) = SharedMemory::create(CAPACITY).unwrap();
+        let (start, bytes) = memory.events();
+        let mode = rustix::fs::FallocateFlags::PUNCH_HOLE | rustix::fs::FallocateFlags::KEEP_SIZE;
+        rustix::fs::fallocate(&fd, mode, 0, as_u64(CAPACITY.total())).unwrap();
+        for at in [0, bytes - 1] {
+            // SAFETY: within the mapping.
+            assert_eq!(unsafe { start.add(at).read_volatile() }, 0);
+        }
     }
 
     #[test]

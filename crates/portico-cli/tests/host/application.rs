@@ -13,6 +13,7 @@ use portico_application::{AttachedEngine, Registration};
 use portico_channel::layout::{event, request_flag, response_flag};
 use portico_channel::shared::LAYOUT_VERSION;
 use portico_channel::{CommandWriter, EventWriter, Records, Response};
+use portico_host::protocol::PROTOCOL_VERSION;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
 
@@ -26,7 +27,7 @@ const STEP: Timespec = Timespec {
 pub(crate) fn register_line(prefix: &str, name: &str) -> String {
     json!({
         "type": "register",
-        "protocol": 1,
+        "protocol": PROTOCOL_VERSION,
         "layout": LAYOUT_VERSION,
         "prefix": prefix,
         "process": { "pid": std::process::id(), "program": name, "node": "20.0.0" },

@@ -5,11 +5,13 @@ mod application;
 mod certificates;
 mod commands;
 mod harness;
+mod hostile_members;
 mod life;
 mod load;
 mod registrations;
 mod restarting;
 mod service_manager;
+mod stuck;
 mod upgrading;
 
 /// Not a test: what `application::Process` starts.

@@ -96,12 +96,12 @@ fn what_is_wrong_with_a_registration_has_a_code_and_says_what_to_do() {
             "portico cert add",
         ),
         (
-            register_line("http://*:8080/", "it").replace("\"protocol\":1", "\"protocol\":9"),
+            register_line("http://*:8080/", "it").replace("\"protocol\":2", "\"protocol\":9"),
             "ERR_PORTICO_PROTOCOL",
             "upgrade the host",
         ),
         (
-            register_line("http://*:8080/", "it").replace("\"protocol\":1", "\"protocol\":0"),
+            register_line("http://*:8080/", "it").replace("\"protocol\":2", "\"protocol\":0"),
             "ERR_PORTICO_PROTOCOL",
             "upgrade the application",
         ),

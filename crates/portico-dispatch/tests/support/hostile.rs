@@ -3,7 +3,7 @@
 //! target `channel_application_side`.
 
 use std::io::{Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use portico_channel::{CommandWriter, EventWriter, Records, Response};
 use portico_dispatch::{Affinity, Endpoint, MemberId, QueueId, QueueOptions, Routes, ShardThread};
 use portico_engine::ListenerOptions;
 use portico_router::{Scheme, UrlPrefix};
-use portico_sys::Wake;
+use portico_sys::{Bell, Ringer, bell};
 
 const GOOD: QueueId = QueueId(1);
 const BAD: QueueId = QueueId(2);
@@ -68,7 +68,9 @@ struct Bad {
     id: MemberId,
     end: ApplicationEnd,
     memory: OwnedFd,
-    bell: Wake,
+    ringer: Ringer,
+    /// Never looked at.
+    _bell: Bell,
     /// Requests it has seen.
     requests: Vec<(u32, u32)>,
 }
@@ -113,9 +115,8 @@ impl World {
         };
         routes.queues.insert(BAD, options);
         shard.set_routes(Arc::new(routes));
-        let wake = Wake::new().unwrap();
-        let (memory, bell) = attach(&shard, MemberId(1), GOOD, &wake);
-        let good = AttachedEngine::open(wake, vec![(memory, bell)]).unwrap();
+        let (memory, ringer, bell) = attach(&shard, MemberId(1), GOOD);
+        let good = AttachedEngine::open(bell, vec![(memory, ringer)]).unwrap();
         let bad = Bad::new(&shard, MemberId(2));
         Self {
             shard,
@@ -163,7 +164,7 @@ impl World {
                 let value = u64::from(source.word() % (2 * CHANNEL_BYTES));
                 self.bad.scribble(place, &value.to_le_bytes());
             }
-            9 => self.bad.bell.wake(),
+            9 => self.bad.ringer.ring(),
             10 => self.bad.read(&mut self.memory),
             11 => self.bad.write_record(source),
             12 => self.bad.answer(source),
@@ -251,12 +252,13 @@ impl Writing<'_> {
 
 impl Bad {
     fn new(shard: &ShardThread, id: MemberId) -> Self {
-        let (memory, bell) = attach(shard, id, BAD, &Wake::new().unwrap());
+        let (memory, ringer, bell) = attach(shard, id, BAD);
         Self {
             id,
             end: ApplicationEnd::open(&memory).unwrap(),
             memory,
-            bell,
+            ringer,
+            _bell: bell,
             requests: Vec::new(),
         }
     }
@@ -367,22 +369,22 @@ impl Bad {
 
     fn write(&mut self, bytes: &[u8]) {
         let _ = self.end.commands.write(bytes);
-        self.bell.wake();
+        self.ringer.ring();
     }
 }
 
-/// Attaches a member. Returns its memory and bell.
-fn attach(shard: &ShardThread, id: MemberId, queue: QueueId, wake: &Wake) -> (OwnedFd, Wake) {
+/// Attaches a member. Returns its memory, what rings the shard, and its bell.
+fn attach(shard: &ShardThread, id: MemberId, queue: QueueId) -> (OwnedFd, Ringer, Bell) {
     let capacity = Capacity {
         events: CHANNEL_BYTES,
         commands: CHANNEL_BYTES,
     };
     let (end, memory) = HostEnd::create(capacity).unwrap();
-    let bell = Wake::new().unwrap();
-    let copy = |wake: &Wake| Wake::from(wake.as_fd().try_clone_to_owned().unwrap());
+    let (ringer, host_bell) = bell().unwrap();
+    let (host_ringer, bell) = bell().unwrap();
     let load = Arc::new(AtomicU32::new(0));
     shard
-        .attach(id, queue, end, copy(&bell), Arc::new(copy(wake)), load)
+        .attach(id, queue, end, host_bell, Arc::new(host_ringer), load)
         .unwrap();
-    (memory, bell)
+    (memory, ringer, bell)
 }

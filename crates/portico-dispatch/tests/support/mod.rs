@@ -16,7 +16,7 @@ use portico_channel::shared::{Capacity, HostEnd};
 use portico_dispatch::{Endpoint, MemberId, QueueId, QueueOptions, Routes, ShardThread};
 use portico_engine::ListenerOptions;
 use portico_router::{Scheme, UrlPrefix};
-use portico_sys::Wake;
+use portico_sys::bell;
 
 pub(crate) use app::{App, Event, Req};
 pub(crate) use client::{Answer, Client};
@@ -118,8 +118,8 @@ impl Host {
     /// With channels of so many bytes.
     pub(crate) fn app_with(&mut self, queue: u32, bytes: u32) -> App {
         let id = self.new_id();
-        let wake = Wake::new().unwrap();
-        let host_wake = Arc::new(copy(&wake));
+        let (host_ringer, app_bell) = bell().unwrap();
+        let host_ringer = Arc::new(host_ringer);
         let load = Arc::new(AtomicU32::new(0));
         let mut channels = Vec::new();
         for shard in &self.shards {
@@ -128,20 +128,20 @@ impl Host {
                 commands: bytes,
             };
             let (end, memory) = HostEnd::create(capacity).unwrap();
-            let bell = Wake::new().unwrap();
-            channels.push((memory, copy(&bell)));
+            let (ringer, host_bell) = bell().unwrap();
+            channels.push((memory, ringer));
             shard
                 .attach(
                     id,
                     QueueId(queue),
                     end,
-                    bell,
-                    Arc::clone(&host_wake),
+                    host_bell,
+                    Arc::clone(&host_ringer),
                     Arc::clone(&load),
                 )
                 .unwrap();
         }
-        App::new(id, AttachedEngine::open(wake, channels).unwrap())
+        App::new(id, AttachedEngine::open(app_bell, channels).unwrap())
     }
 
     pub(crate) fn new_id(&mut self) -> MemberId {
@@ -182,8 +182,4 @@ pub(crate) fn until(mut fact: impl FnMut() -> bool) {
         assert!(start.elapsed() < PATIENCE, "it never came true");
         std::thread::yield_now();
     }
-}
-
-pub(crate) fn copy(wake: &Wake) -> Wake {
-    Wake::from(wake.as_fd().try_clone_to_owned().unwrap())
 }

@@ -8,14 +8,16 @@ use portico_channel::Records;
 use portico_channel::layout::event;
 use portico_channel::shared::{ApplicationEnd, Capacity, HostEnd};
 use portico_dispatch::{MemberId, QueueId};
-use portico_sys::Wake;
+use portico_sys::{Bell, Ringer, bell};
 
-use super::{Host, PATIENCE, copy};
+use super::{Host, PATIENCE};
 
 pub(crate) struct RawMember {
     pub(crate) id: MemberId,
     pub(crate) end: ApplicationEnd,
-    bell: Wake,
+    ringer: Ringer,
+    /// Never looked at.
+    _bell: Bell,
 }
 
 impl RawMember {
@@ -26,21 +28,23 @@ impl RawMember {
             commands: 1 << 20,
         })
         .unwrap();
-        let bell = Wake::new().unwrap();
+        let (ringer, host_bell) = bell().unwrap();
+        let (host_ringer, bell) = bell().unwrap();
         host.shards[0]
             .attach(
                 id,
                 QueueId(queue),
                 end,
-                copy(&bell),
-                Arc::new(Wake::new().unwrap()),
+                host_bell,
+                Arc::new(host_ringer),
                 Arc::new(AtomicU32::new(0)),
             )
             .unwrap();
         Self {
             id,
             end: ApplicationEnd::open(memory).unwrap(),
-            bell,
+            ringer,
+            _bell: bell,
         }
     }
 
@@ -66,7 +70,7 @@ impl RawMember {
     /// Whether there was room.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> bool {
         let written = self.end.commands.write(bytes).unwrap();
-        self.bell.wake();
+        self.ringer.ring();
         written
     }
 }

@@ -11,7 +11,7 @@ import { controlSockets } from './places';
 import { startHost } from './start-host';
 
 /** Version of the control protocol. */
-const PROTOCOL = 1;
+const PROTOCOL = 2;
 /** Milliseconds that a host may take to start. */
 const START_MS = 15_000;
 /** Milliseconds between two attempts to reach one that starts. */
