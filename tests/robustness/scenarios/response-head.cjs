@@ -262,6 +262,41 @@ module.exports = {
       res.socket.destroy();
     });
   },
+  strict_content_length_in_every_way_to_write: async (log) => {
+    const steps = {
+      set: (res) => res.setHeader('Content-Length', 3), head: (res) => res.writeHead(200, { 'Content-Length': 3 }), flush: (res) => res.flushHeaders(),
+      two: (res) => res.write('ab'), five: (res) => res.write('abcde'), end: (res) => res.end(), endThree: (res) => res.end('abc'),
+      endOne: (res) => res.end('c'), endFive: (res) => res.end('abcde'), endBytes: (res) => res.end(Buffer.from('abcd')), calledBack: (res) => res.end('abcde', () => log('server', 'called back')),
+    };
+    const ways = ['set endFive', 'set endThree', 'set endBytes', 'set end', 'set calledBack', 'head endFive', 'head endThree', 'head end', 'endFive', 'end',
+      'set two endOne', 'set two endThree', 'set two end', 'set five end', 'set five endFive', 'set flush endFive', 'set flush end', 'set endFive end', 'set endFive endThree'];
+    for (const way of ways) {
+      await serveOnce(http, (req, res) => {
+        res.strictContentLength = true;
+        for (const step of way.split(' ')) log('server', way, step, attempt(() => typeof steps[step](res)), res.headersSent, res.writableEnded);
+        res.socket.destroy();
+      });
+    }
+  },
+  too_long_a_strict_answer_sends_nothing: async (log) => {
+    log('wire', await serveOnce(http, (req, res) => {
+      res.strictContentLength = true;
+      res.setHeader('Content-Length', 3);
+      log('server', attempt(() => res.end('HELLO')));
+      res.destroy();
+    }));
+  },
+  a_statusMessage_of_another_type: async (log) => {
+    const values = [404, 0, null, true, ['a'], [], new Error('x'), { toString: () => 'of its own' }, { toString: () => 'a\nb' }, Symbol('x'), '', 5n];
+    for (const value of values) {
+      log('wire', await serveOnce(http, (req, res) => {
+        res.statusMessage = value;
+        log('server', attempt(() => typeof res.end('x')), typeof res.statusMessage);
+        if (!res.writableEnded) res.destroy();
+      }));
+    }
+    for (const value of [5, true, 0, '']) log('wire', await serveOnce(http, (req, res) => res.writeHead(200, value).end('x')));
+  },
   keep_alive_header_names_the_timeout: wire((res, req) => {
     if (req.url === '/2') res.setHeader('Connection', 'close');
     res.end();

@@ -33,13 +33,18 @@ export function end(this: Response, chunk?: unknown, encoding?: unknown, callbac
   if (this.finished) return endAgain(this, exchange, chunk, callback);
   const body = chunk ? checkedChunk(chunk) : undefined;
   const length = body === undefined ? 0 : byteLength(body, encoding as BufferEncoding);
-  if (this.strictContentLength) checkTotal(this, exchange, length, body !== undefined);
+  if (this.strictContentLength && body !== undefined) {
+    checkWritten(this, exchange.writtenBytes + length);
+    exchange.writtenBytes += length;
+  }
   if (exchange.head === null && !this.destroyed) {
     this._contentLength = length;
     this._implicitHeader();
   }
   if (typeof callback === 'function') addEndCallback(this, exchange, callback as Callback);
   if (this.destroyed) return endDestroyed(this, exchange);
+  // Once more: the head, which may have been made just now, tells the length.
+  if (this.strictContentLength) checkWritten(this, exchange.writtenBytes);
   const allowed = body !== undefined && mayHaveBody(this);
   if (allowed && this.chunkedEncoding) checkEncoding(body, encoding);
   this.finished = true;
@@ -76,11 +81,9 @@ function endDestroyed(response: Response, exchange: Exchange): Response {
   return response;
 }
 
-/** `strictContentLength`: what is written must be what was announced. */
-function checkTotal(response: Response, exchange: Exchange, length: number, final: boolean): void {
-  const total = exchange.writtenBytes + length;
-  if (isStrict(response) && total !== response._contentLength) throw contentLengthMismatch(total, response._contentLength as number);
-  if (final) exchange.writtenBytes = total;
+/** `strictContentLength`: what was written must be what was announced. */
+function checkWritten(response: Response, bytes: number): void {
+  if (isStrict(response) && bytes !== response._contentLength) throw contentLengthMismatch(bytes, response._contentLength as number);
 }
 
 /** The last records of a response. */

@@ -46,7 +46,8 @@ function writeHead(this: Response, statusCode: number, reason?: unknown, headers
   if (exchange.fields !== null || exchange.hasMap) {
     headers = headers === undefined || headers === null ? SET_BEFORE : mergeHeaders(this, headers);
   }
-  const message = this.statusMessage as string;
+  // Node writes whatever it is into the status line.
+  const message = `${this.statusMessage as unknown as string}`;
   if (message !== 'OK' && INVALID_REASON.test(message)) throw invalidCharacter('statusMessage');
   if (status === 204 || status === 304 || status < 200) this._hasBody = false;
   // A client that still waits to send its body may do so after this answer: what follows can't be told apart.
