@@ -7,7 +7,62 @@ const { once } = require('node:events');
 const { attempt, exchange, get, listen, close, RawClient, waitFor } = require('../lib/scenario-tools.cjs');
 
 const KEEP = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
+const GET_IDLE = 'GET /idle HTTP/1.1\r\nHost: a\r\n\r\n';
 const connections = (server) => new Promise((resolve) => server.getConnections((error, count) => resolve(count)));
+
+/** A client for each state that a connection can be in. Which are left when the server has closed some of them? */
+async function closeByState(log, method) {
+  const server = http.createServer((req, res) => {
+    if (req.url === '/idle') return res.end('idle');
+    if (req.url === '/begun') res.write('begun');
+    req.resume();
+    return log(req.url, 'request');
+  });
+  const tunnels = [];
+  for (const event of ['upgrade', 'connect']) {
+    server.on(event, (req, socket) => {
+      tunnels.push(socket);
+      socket.on('error', () => {});
+      socket.write(`HTTP/1.1 200 OK\r\n\r\n${event} done`);
+      socket.on('data', (bytes) => socket.write(`echo ${bytes}`));
+    });
+  }
+  const port = await listen(server);
+  const states = {
+    silent: ['', ''], 'half a head': ['GET / HTTP/1.1\r\nHo', ''], 'half a second head': [`${GET_IDLE}GET / HT`, 'idle'], idle: [GET_IDLE, 'idle'],
+    busy: ['GET /busy HTTP/1.1\r\nHost: a\r\n\r\n', ''], begun: ['GET /begun HTTP/1.1\r\nHost: a\r\n\r\n', 'begun'],
+    'half a body': ['POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf', ''],
+    pipelined: [`GET /first HTTP/1.1\r\nHost: a\r\n\r\n${GET_IDLE}`, ''],
+    upgraded: ['GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n', 'upgrade done'],
+    tunnel: ['CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', 'connect done'],
+  };
+  const clients = {};
+  for (const [state, [bytes, answer]] of Object.entries(states)) {
+    clients[state] = new RawClient(port).write(bytes);
+    if (answer !== '') await clients[state].until(answer);
+  }
+  // What was sent has arrived when a request that came later has been answered.
+  await exchange(port, get('/idle'));
+  while (await connections(server) !== Object.keys(states).length) await new Promise((resolve) => setTimeout(resolve, 5));
+  server[method]();
+  const closed = () => Object.keys(states).filter((state) => clients[state].ended || clients[state].socket.destroyed);
+  let count = -1;
+  // Until no further one closes.
+  while (closed().length !== count) {
+    count = closed().length;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  log('wire', method, closed());
+  for (const state of ['upgraded', 'tunnel']) {
+    clients[state].write('hello');
+    await clients[state].until('echo hello');
+    log('wire', state, clients[state].text());
+    clients[state].destroy();
+  }
+  server.closeAllConnections();
+  server.close();
+  for (const state of Object.keys(states)) await clients[state].all();
+}
 
 module.exports = {
   close_without_connections: async (log) => {
@@ -106,6 +161,9 @@ module.exports = {
     log('wire', await busy.all());
     await close(server);
   },
+  closeAllConnections_by_state: (log) => closeByState(log, 'closeAllConnections'),
+  closeIdleConnections_by_state: (log) => closeByState(log, 'closeIdleConnections'),
+  close_by_state: (log) => closeByState(log, 'close'),
   asyncDispose_closes: async (log) => {
     const server = http.createServer();
     await listen(server);

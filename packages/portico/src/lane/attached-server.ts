@@ -195,25 +195,36 @@ export class AttachedServer {
   }
 
   closeIdleConnections(): void {
-    if (this.lane === undefined) return;
-    // As in Node, a request whose handler still runs has not been read to its end, so its connection is not idle.
-    const flags = (this.lane.dispatching ? 0 : layout.CLOSE_UNSENT) | (closesSilent ? layout.CLOSE_SILENT : 0);
-    this.lane.writer.plain(layout.COMMAND_CLOSE_IDLE | flags << 8, this.listener);
-    this.lane.writer.submit();
+    for (const lane of this.#lanes()) {
+      // As in Node, a request whose handler still runs has not been read to its end, so its connection is not idle.
+      const flags = (lane.dispatching ? 0 : layout.CLOSE_UNSENT) | (closesSilent ? layout.CLOSE_SILENT : 0);
+      lane.writer.plain(layout.COMMAND_CLOSE_IDLE | flags << 8, this.#listenerOf(lane));
+      lane.writer.submit();
+    }
   }
 
   closeAllConnections(): void {
-    if (this.lane === undefined) return;
-    // Sockets that somebody holds are destroyed at once, as in Node; the engine does the rest. Tunnels are not HTTP.
-    let tunnels = 0;
-    for (const connection of this.lane.connections) {
-      if (connection?.server !== this) continue;
-      if (connection.tunnel) tunnels++;
-      else connection.destroy();
+    const lanes = this.#lanes();
+    for (const lane of lanes) {
+      // Sockets that somebody holds are destroyed at once, as in Node; the engine does the rest. Both leave tunnels,
+      // which are not HTTP, as they are.
+      for (const connection of lane.connections) {
+        if (connection?.server === this && !connection.tunnel) connection.destroy();
+      }
+      lane.writer.plain(layout.COMMAND_CLOSE_ALL, this.#listenerOf(lane));
+      lane.writer.submit();
     }
-    this.lane.writer.plain(tunnels === 0 ? layout.COMMAND_CLOSE_ALL : layout.COMMAND_CLOSE_IDLE, this.listener);
-    this.lane.writer.submit();
-    this.connectionGone();
+    if (lanes.length > 0) this.connectionGone();
+  }
+
+  /** Where the server's connections are. */
+  #lanes(): Lane[] {
+    return this.lane === undefined ? this.#retired : [this.lane, ...this.#retired];
+  }
+
+  /** The server's number in a lane: in that of a host it is the only one. */
+  #listenerOf(lane: Lane): number {
+    return lane === this.lane ? this.listener : 0;
   }
 
   set<Name extends SettingName>(name: Name, value: Settings[Name]): void {
