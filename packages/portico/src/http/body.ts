@@ -4,6 +4,7 @@ import { getDefaultHighWaterMark } from 'node:stream';
 import type { Connection } from '../lane/connection';
 import type { Exchange } from './exchange';
 import { readRaw } from './headers';
+import { receiveTrailers } from './incoming-message';
 
 /** First word of the field table in `END`. */
 const TRAILERS_WORD = 5;
@@ -31,7 +32,7 @@ export function receiveEnd(connection: Connection, at: number): void {
     const base = (TRAILERS_WORD + count * 4) << 2;
     const start = at << 2;
     const text = bytes.latin1Slice(start + base, start + words[at]);
-    exchange.rawTrailers = readRaw({ words, at: at + TRAILERS_WORD, count, text, base });
+    receiveTrailers(exchange, readRaw({ words, at: at + TRAILERS_WORD, count, text, base }));
   }
   complete(exchange);
 }

@@ -55,6 +55,8 @@ export class Exchange {
   text: string | undefined = undefined;
   headers: Record<string, string | string[] | undefined> | undefined = undefined;
   rawTrailers: string[] | undefined = undefined;
+  /** Other views of the fields that were asked for or assigned, by the property's name. */
+  views: Record<string, unknown> | undefined = undefined;
   /** The request has arrived in full. */
   complete = false;
   /** `_readableState` exists. */

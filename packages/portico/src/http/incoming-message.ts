@@ -10,8 +10,10 @@ import { Buffer } from 'node:buffer';
 import process = require('node:process');
 import { REQUEST_FLAG_UPGRADE } from '../generated/layout';
 import { wantMore } from './body';
+import { enumerateAsNode } from './enumerability';
 import { kExchange, type Exchange } from './exchange';
 import { readDistinct, readField, readHeaders, readRaw, type FieldTable, type Headers } from './headers';
+import { definePrinting, REQUEST_NAMES } from './inspection';
 import { definerOf, Given, type Define } from './own-property';
 import { addDefaults, destroysAtOnce, hasSignal, limitsRawHeaders, ReadableState, stockRequest, StockIncomingMessage } from './stock';
 
@@ -182,36 +184,51 @@ function computed(name: string, compute: (exchange: Exchange, request: Request) 
   });
 }
 
-/** An accessor over a field of the exchange. */
-function stored<Name extends 'url' | 'method' | 'headers' | 'complete'>(name: Name, read: (exchange: Exchange) => unknown): void {
+/** An accessor over a field of the exchange, as long as the program leaves a value there. */
+function stored<Name extends 'url' | 'method' | 'complete'>(name: Name, read: (exchange: Exchange) => unknown): void {
   const stock = stockAccessor(name);
   const define = definerOf(name);
   Object.defineProperty(prototype, name, {
     configurable: true,
-    enumerable: true,
     get(this: Request): unknown {
       const exchange = this[kExchange];
       return exchange === undefined ? stock.get?.call(this) : read(exchange);
     },
-    set(this: Request, value: Exchange[Name]): void {
+    set(this: Request, value: Exchange[Name] | null): void {
       const exchange = this[kExchange];
       if (exchange === undefined) assign(this, define, stock, value);
-      else if (exchange !== constructing) exchange[name] = value;
+      else if (exchange === constructing) return;
+      // What the exchange has not got it would look up again.
+      else if (value === undefined || value === null) define(this, value);
+      else exchange[name] = value;
     },
   });
 }
 
+const stockHeaders = stockAccessor('headers');
 stored('url', (exchange) => exchange.url ?? readUrl(exchange));
 stored('method', (exchange) => exchange.method);
 stored('complete', (exchange) => exchange.complete);
-stored('headers', (exchange) => exchange.headers ??= readHeaders(table(exchange), joins(exchange)) as Exchange['headers']);
+Object.defineProperty(prototype, 'headers', {
+  configurable: true,
+  get(this: Request): unknown {
+    const exchange = this[kExchange];
+    if (exchange === undefined) return stockHeaders.get?.call(this);
+    return exchange.headers ??= readHeaders(table(exchange), joins(exchange));
+  },
+  /** As in Node, nothing in their place has them made again. */
+  set(this: Request, value: Exchange['headers']): void {
+    const exchange = this[kExchange];
+    if (exchange === undefined) stockHeaders.set?.call(this, value);
+    else exchange.headers = value || undefined;
+  },
+});
 
 function joins(exchange: Exchange): boolean {
   return exchange.connection.server.server.joinDuplicateHeaders === true;
 }
 
 computed('rawHeaders', (exchange) => readRaw(table(exchange, !limitsRawHeaders)));
-computed('headersDistinct', (_, request) => readDistinct((request as unknown as { rawHeaders: string[] }).rawHeaders));
 computed('httpVersionMajor', () => 1);
 computed('httpVersionMinor', minorVersion);
 computed('httpVersion', (exchange) => `1.${minorVersion(exchange)}`);
@@ -233,37 +250,57 @@ Object.defineProperty(prototype, '_readableState', {
   },
 });
 
-/** Trailers exist once the request is complete; before that these are empty, and not kept. */
-function trailers(name: string, read: (raw: string[], exchange: Exchange) => unknown): void {
+/** An accessor over a view of the fields. As in Node, nothing in its place has it made again. */
+function view(name: string, read: (exchange: Exchange, request: Request) => unknown): void {
   const stock = stockAccessor(name);
-  const define = definerOf(name);
   Object.defineProperty(prototype, name, {
     configurable: true,
-    enumerable: true,
     get(this: Request): unknown {
       const exchange = this[kExchange];
       if (exchange === undefined) return stock.get?.call(this);
-      const value = read(exchange.rawTrailers ?? [], exchange);
-      if (exchange.complete) define(this, value);
-      return value;
+      return (exchange.views ??= {})[name] ??= read(exchange, this);
     },
     set(this: Request, value: unknown): void {
       const exchange = this[kExchange];
-      if (exchange === undefined) assign(this, define, stock, value);
-      else if (exchange !== constructing) define(this, value);
+      if (exchange === undefined) stock.set?.call(this, value);
+      else (exchange.views ??= {})[name] = value || undefined;
     },
   });
 }
 
-trailers('rawTrailers', (raw) => raw);
-trailers('trailersDistinct', (raw) => readDistinct(raw));
-trailers('trailers', (raw, exchange) => joinTrailers(raw, joins(exchange)));
+view('headersDistinct', (_, request) => readDistinct((request as unknown as { rawHeaders: string[] }).rawHeaders));
+view('trailersDistinct', (exchange) => readDistinct(exchange.rawTrailers ?? []));
+view('trailers', (exchange) => joinTrailers(exchange, {}));
 
-function joinTrailers(raw: string[], join: boolean): Headers {
-  const trailerFields: Headers = {};
+/** As received; empty until the request is complete, and kept from then on. */
+const defineRawTrailers = definerOf('rawTrailers');
+Object.defineProperty(prototype, 'rawTrailers', {
+  configurable: true,
+  get(this: Request): unknown {
+    const exchange = this[kExchange];
+    if (exchange === undefined) return undefined;
+    const raw = exchange.rawTrailers ?? [];
+    if (exchange.complete) defineRawTrailers(this, raw);
+    return raw;
+  },
+  set(this: Request, value: unknown): void {
+    const exchange = this[kExchange];
+    if (exchange === undefined || exchange !== constructing) defineRawTrailers(this, value);
+  },
+});
+
+/** The trailers have come: whoever has looked at them before sees them. */
+export function receiveTrailers(exchange: Exchange, raw: string[]): void {
+  exchange.rawTrailers = raw;
+  const seen = exchange.views?.['trailers'];
+  if (seen !== undefined) joinTrailers(exchange, seen as Headers);
+}
+
+function joinTrailers(exchange: Exchange, into: Headers): Headers {
+  const raw = exchange.rawTrailers ?? [];
   const add = stockRequest._addHeaderLine as (this: object, name: string, value: string, into: Headers) => void;
-  for (let at = 0; at < raw.length; at += 2) add.call({ joinDuplicateHeaders: join }, raw[at], raw[at + 1], trailerFields);
-  return trailerFields;
+  for (let at = 0; at < raw.length; at += 2) add.call({ joinDuplicateHeaders: joins(exchange) }, raw[at], raw[at + 1], into);
+  return into;
 }
 
 /** HTTP/1.x: the x. */
@@ -278,7 +315,8 @@ for (const [name, value] of Object.entries(defaults)) {
   Object.defineProperty(prototype, name, { value, writable: true, configurable: true, enumerable: true });
 }
 
-addDefaults(prototype, new (StockIncomingMessage as new () => object)());
+const sample = new (StockIncomingMessage as new () => object)();
+addDefaults(prototype, sample);
 
 /** Reads on: the engine may have been told to pause. */
 function read(this: Request, size: number): void {
@@ -344,3 +382,6 @@ if (hasSignal) {
     },
   });
 }
+
+definePrinting(prototype, kExchange, REQUEST_NAMES);
+enumerateAsNode(prototype, sample);

@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer';
 import process = require('node:process');
 import type { Chunk } from '../lane/writer';
 import { bodyNotAllowed, unknownEncoding } from './errors';
-import type { Callback } from './exchange';
+import type { Callback, Exchange } from './exchange';
 import type { Response } from './server-response';
 import { stockResponse } from './stock';
 
@@ -39,9 +39,9 @@ export function checkEncoding(chunk: Chunk, encoding: unknown): void {
 }
 
 /** False: this kind of response has no body, and what is written is dropped. */
-export function mayHaveBody(response: Response): boolean {
+export function mayHaveBody(response: Response, exchange: Exchange): boolean {
   if (response._hasBody) return true;
-  if (response.exchange.connection.server.server.rejectNonStandardBodyWrites === true) throw bodyNotAllowed();
+  if (exchange.connection.server.server.rejectNonStandardBodyWrites === true) throw bodyNotAllowed();
   return false;
 }
 

@@ -45,7 +45,7 @@ export function end(this: Response, chunk?: unknown, encoding?: unknown, callbac
   if (this.destroyed) return endDestroyed(this, exchange);
   // Once more: the head, which may have been made just now, tells the length.
   if (this.strictContentLength) checkWritten(this, exchange.writtenBytes);
-  const allowed = body !== undefined && mayHaveBody(this);
+  const allowed = body !== undefined && mayHaveBody(this, exchange);
   if (allowed && this.chunkedEncoding) checkEncoding(body, encoding);
   this.finished = true;
   exchange.corked = 0;

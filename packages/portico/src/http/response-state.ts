@@ -113,15 +113,16 @@ export function defineState(prototype: object): void {
   for (const name of ['on', 'addListener', 'prependListener'] as const) {
     Object.defineProperty(prototype, name, { value: listening(name), writable: true, configurable: true });
   }
-  // Servers with another way to parse run on Node's own stack. Node's method would make the socket to find that out.
-  Object.defineProperty(prototype, '_isLenientHeaderValidation', {
-    value(this: Response): boolean {
-      const stock = (stockResponse as { _isLenientHeaderValidation?: () => boolean })._isLenientHeaderValidation;
-      return this[kExchange] === undefined && stock !== undefined && stock.call(this);
-    },
-    writable: true, configurable: true,
-  });
+  if ('_isLenientHeaderValidation' in stockResponse) Object.defineProperty(prototype, '_isLenientHeaderValidation', isLenient);
 }
+
+/** Servers with another way to parse run on Node's own stack. Node's method would make the socket to find that out. */
+const isLenient: PropertyDescriptor = {
+  value(this: Response): boolean {
+    return this[kExchange] === undefined && (stockResponse as { _isLenientHeaderValidation(): boolean })._isLenientHeaderValidation.call(this);
+  },
+  writable: true, configurable: true,
+};
 
 /** Only the response whose turn it is has a socket, until it is finished. */
 function socketOf(this: Response, exchange: Exchange): unknown {

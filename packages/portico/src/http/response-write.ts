@@ -36,7 +36,7 @@ export function write(this: Response, chunk: unknown, encoding?: unknown, callba
   const length = byteLength(chunk, encoding as BufferEncoding);
   if (this.strictContentLength) checkPart(this, exchange, length);
   if (exchange.head === null) this._implicitHeader();
-  if (!mayHaveBody(this)) {
+  if (!mayHaveBody(this, exchange)) {
     process.nextTick(typeof callback === 'function' ? callback as Callback : ignore);
     return true;
   }

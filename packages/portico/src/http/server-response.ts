@@ -10,22 +10,22 @@
 import diagnostics = require('node:diagnostics_channel');
 import { REQUEST_FLAG_KEEP_ALIVE } from '../generated/layout';
 import { kExchange, type Exchange } from './exchange';
+import { enumerateAsNode } from './enumerability';
 import { defineHeaderFields } from './header-fields';
 import { minorVersion, requestField, type Request } from './incoming-message';
+import { definePrinting, RESPONSE_NAMES } from './inspection';
 import { definerOf } from './own-property';
 import { beginMeasure, isMeasured } from './performance';
 import { renderHead, type HeaderArgument } from './response-head';
 import { defineOutput } from './response-output';
 import { defineState } from './response-state';
-import { kErrored, kUniqueHeaders, stockResponse, StockServerResponse, tellsResponseCreated } from './stock';
+import { kErrored, kUniqueHeaders, sampleResponse, stockResponse, StockServerResponse, tellsResponseCreated } from './stock';
 
 const responseCreated = diagnostics.channel('http.server.response.created');
 
 /** A response, with what we use of Node's internals. */
 export interface Response {
   [kExchange]?: Exchange;
-  /** The exchange of a response known to have one. */
-  readonly exchange: Exchange;
   [key: symbol]: unknown;
   req: Request;
   finished: boolean;
@@ -126,6 +126,9 @@ function constructResponse(Class: new (request: unknown, options: object) => obj
   }
 }
 
+/** Nothing is kept of what is pending: the engine pauses by itself. */
+function ignore(): void { /* As Node's default does. */ }
+
 /** What Node's constructor sets, as far as it is the same for every response. */
 const defaults: Record<string | symbol, unknown> = {
   statusCode: 200, statusMessage: undefined, finished: false, writable: true,
@@ -133,6 +136,7 @@ const defaults: Record<string | symbol, unknown> = {
   strictContentLength: false, maxRequestsOnConnectionReached: false,
   _last: false, _hasBody: true, _contentLength: null, _removedConnection: false, _removedContLen: false,
   _removedTE: false, _defaultKeepAlive: true, _expect_continue: false, _sent100: false, _trailer: '',
+  _onPendingData: ignore,
   [kErrored]: null, [kUniqueHeaders]: null,
 };
 for (const key of Reflect.ownKeys(defaults)) {
@@ -168,11 +172,8 @@ own('_keepAliveTimeout', (exchange) => exchange.connection.server.settings.keepA
 own('_maxRequestsPerSocket', (exchange) => exchange.connection.server.settings.maxRequestsPerSocket);
 own('outputData', () => []);
 
-Object.defineProperty(prototype, 'exchange', {
-  configurable: true,
-  get(this: Response): Exchange | undefined { return this[kExchange]; },
-});
-
 defineHeaderFields(prototype);
 defineState(prototype);
 defineOutput(prototype);
+definePrinting(prototype, kExchange, RESPONSE_NAMES);
+enumerateAsNode(prototype, sampleResponse);

@@ -8,10 +8,11 @@
 import { EventEmitter } from 'node:events';
 import { listenOnPrefix, prefixOf } from '../host/listen-on-prefix';
 import { PrefixHandle } from '../host/prefix-handle';
+import { enumerateAsNode } from './enumerability';
 import { attachmentOf, type AttachedServer, type ServerObject, type SettingName } from '../lane/attached-server';
 import { interceptHandle } from '../lane/listen-handle';
 import { kConnection } from '../lane/socket';
-import { kOptimizeEmptyRequests, kUniqueHeaders, stockConnectionListener, stockServer, StockServer } from './stock';
+import { kOptimizeEmptyRequests, kUniqueHeaders, sampleServer, stockConnectionListener, stockServer, StockServer } from './stock';
 
 type Listener = (...args: unknown[]) => void;
 type Options = Record<string, unknown>;
@@ -42,6 +43,7 @@ Server.prototype = Object.create(stockServer as object, {
   constructor: { value: Server, writable: true, configurable: true },
 }) as object;
 defineServerMembers(Server.prototype as object);
+enumerateAsNode(Server.prototype as object, sampleServer);
 
 /** `http.createServer`. */
 export function createServer(options?: unknown, requestListener?: unknown): unknown {
@@ -98,6 +100,8 @@ function replaceConnectionListener(server: ServerObject): void {
 /** Makes a prototype that inherits from Node's one of a server on the engine. */
 export function defineServerMembers(prototype: object): void {
   for (const name of SETTINGS) {
+    // Not every version of Node has all of them. `maxConnections` has none until the program gives one.
+    if (!(name in sampleServer) && name !== 'maxConnections') continue;
     Object.defineProperty(prototype, name, {
       configurable: true,
       enumerable: true,

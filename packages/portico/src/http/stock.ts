@@ -38,7 +38,14 @@ function symbolOf(object: object, description: string): symbol {
 }
 
 const sampleMessage = new (StockOutgoingMessage as new () => object)();
-const sampleServer = new http.Server();
+/** A server and a response of Node's own, which nobody uses, to see what Node's constructors make. */
+export const sampleServer = new http.Server();
+export const sampleResponse = makeResponse();
+
+function makeResponse(): object {
+  return new (StockServerResponse as new (request: object) => object)({ method: 'GET', httpVersionMajor: 1, httpVersionMinor: 1 });
+}
+
 
 /** Key of the map of headers that `setHeader` fills. */
 export const kOutHeaders = symbolOf(sampleMessage, 'kOutHeaders');
@@ -119,7 +126,7 @@ function probeResponseCreated(): boolean {
   let told = false;
   const listener = (): void => { told = true; };
   channel.subscribe(listener);
-  new StockServerResponse({ method: 'GET', httpVersionMajor: 1, httpVersionMinor: 1 });
+  makeResponse();
   channel.unsubscribe(listener);
   return told;
 }

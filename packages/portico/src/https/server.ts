@@ -9,7 +9,9 @@
 import type { ServerOptions } from 'node:https';
 import type { Socket } from 'node:net';
 import * as nodeHttps from 'node:https';
+import { enumerateAsNode } from '../http/enumerability';
 import { defineServerMembers, initializeServer } from '../http/server';
+import { sampleServer } from '../http/stock';
 import { attachmentOf } from '../lane/attached-server';
 import { TlsOptionError } from '../tls/errors';
 import { refuseUnsupported } from '../tls/options';
@@ -160,3 +162,5 @@ for (const name of ['on', 'addListener', 'prependListener'] as const) {
 function define(name: string, value: unknown): void {
   Object.defineProperty(Server.prototype, name, { value, writable: true, configurable: true });
 }
+
+enumerateAsNode(Server.prototype as object, NodeServer.prototype, sampleServer);

@@ -8,7 +8,8 @@
 import { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import * as tls from 'node:tls';
-import { ConnectionSocket, defineSocketMembers } from '../lane/socket';
+import { enumerateAsNode } from '../http/enumerability';
+import { ConnectionSocket, defineSocketMembers, sampleSocket } from '../lane/socket';
 import { VERIFY_ERRORS } from '../generated/tls-verify-errors';
 import { suiteById } from '../tls/cipher-suites';
 import {
@@ -205,3 +206,4 @@ defineSocketMembers(TlsConnectionSocket.prototype as object);
 for (const [name, value] of Object.entries(members)) {
   Object.defineProperty(TlsConnectionSocket.prototype, name, { value, writable: true, configurable: true });
 }
+enumerateAsNode(TlsConnectionSocket.prototype as object, tls.TLSSocket.prototype, sampleSocket);

@@ -11,6 +11,7 @@
 import { EventEmitter } from 'node:events';
 import net = require('node:net');
 import type { Server, Socket } from 'node:net';
+import { enumerateAsNode } from '../http/enumerability';
 import { socketEncoding } from '../http/errors';
 import { ConnectionParser } from '../http/connection-parser';
 import { abandonRequests, abandonResponse, httpData, onSocketTimeout, socketError } from '../http/socket-events';
@@ -176,6 +177,9 @@ function counter(prototype: object, name: string, index: 0 | 1): void {
   });
 }
 
+/** A socket of Node's own that nobody uses. */
+export const sampleSocket = new net.Socket();
+
 /** Gives a prototype (one that inherits from `net.Socket.prototype`) the members of a connection's socket. */
 export function defineSocketMembers(prototype: object): void {
   for (const [name, value] of Object.entries(members)) {
@@ -191,6 +195,7 @@ export function defineSocketMembers(prototype: object): void {
   counter(prototype, 'bytesWritten', 1);
   counter(prototype, '_bytesDispatched', 1);
   hideTunnelHandle(prototype, (socket) => (socket as LaneSocket)[kConnection]?.tunnel ?? false);
+  enumerateAsNode(prototype, sampleSocket);
 }
 
 /**
