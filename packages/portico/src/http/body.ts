@@ -4,7 +4,7 @@ import { getDefaultHighWaterMark } from 'node:stream';
 import type { Connection } from '../lane/connection';
 import type { Exchange } from './exchange';
 import { readRaw } from './headers';
-import { receiveTrailers } from './incoming-message';
+import { isReadUnasked, receiveTrailers } from './incoming-message';
 
 /** First word of the field table in `END`. */
 const TRAILERS_WORD = 5;
@@ -44,6 +44,7 @@ export function complete(exchange: Exchange): void {
   exchange.held = false;
   if (connection.receiving === exchange) connection.receiving = null;
   if (exchange.touched) exchange.request.push(null);
+  else isReadUnasked(exchange);
   resumeSocket(connection);
 }
 

@@ -9,7 +9,8 @@ import { METHODS } from '../generated/tables';
 import type { Connection } from '../lane/connection';
 import { complete } from './body';
 import { Exchange } from './exchange';
-import { headBytes, makeRequest, minorVersion, requestField, type Request } from './incoming-message';
+import { headBytes, isReadUnasked, makeRequest, minorVersion, requestField, type Request } from './incoming-message';
+import { isObserved } from './observation';
 import { makeResponse, type Response } from './server-response';
 import { upgrade } from './upgrade';
 
@@ -36,6 +37,9 @@ function handle(exchange: Exchange): void {
   connection.enqueue(exchange);
   if ((flags & REQUEST_FLAG_COMPLETE) === 0) connection.receiving = exchange;
   const response = exchange.response = makeResponse(exchange);
+  // Of the class, or of the constructor of one that the program gave: all others come later.
+  if (isObserved(response) && exchange.isCurrent) response.emit('socket', connection.socket);
+  isReadUnasked(exchange);
   const { server } = connection.server;
   if (requestStart.hasSubscribers) {
     requestStart.publish({ request, response, socket: connection.socket, server });

@@ -14,6 +14,7 @@ import { enumerateAsNode } from './enumerability';
 import { kExchange, type Exchange } from './exchange';
 import { readDistinct, readField, readHeaders, readRaw, type FieldTable, type Headers } from './headers';
 import { definePrinting, REQUEST_NAMES } from './inspection';
+import { hasPatchedEmit } from './observation';
 import { definerOf, Given, type Define } from './own-property';
 import { addDefaults, destroysAtOnce, hasSignal, limitsRawHeaders, ReadableState, stockRequest, StockIncomingMessage } from './stock';
 
@@ -132,6 +133,14 @@ function openStream(request: Request, exchange: Exchange): Request['_readableSta
   if (exchange.complete) request.push(null);
   if (exchange.finished || exchange.ended && !exchange.acknowledged) process.nextTick(dumpUnread, request);
   return state;
+}
+
+/**
+ * Whether the stream has to run though the program does not read it: its events are seen all the same. Makes the stream,
+ * which then has what has come.
+ */
+export function isReadUnasked({ request }: Exchange): boolean {
+  return hasPatchedEmit(request) && request._readableState !== undefined;
 }
 
 /** What Node does with a body that nobody has begun to read when the response is finished. */

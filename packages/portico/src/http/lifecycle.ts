@@ -6,7 +6,8 @@ import diagnostics = require('node:diagnostics_channel');
 import type { Connection } from '../lane/connection';
 import type { Acknowledgement, Exchange } from './exchange';
 import { connectionReset } from './errors';
-import { dumpUnread } from './incoming-message';
+import { dumpUnread, isReadUnasked } from './incoming-message';
+import { isHeard, isObserved } from './observation';
 import { Given } from './own-property';
 import { endMeasure, isMeasured } from './performance';
 
@@ -80,7 +81,7 @@ function release(exchange: Exchange): void {
     const { server } = connection.server;
     responseFinish.publish({ request, response, socket: connection.socket, server });
   }
-  if (exchange.touched) dumpUnread(request);
+  if (exchange.touched || isReadUnasked(exchange)) dumpUnread(request);
   else if (!exchange.complete && !connection.tunnel) request._dump();
   if (response._last) endConnection(connection);
   leave(exchange);
@@ -98,7 +99,9 @@ export function leave(exchange: Exchange): void {
   exchange.connection.orphanedAcks += exchange.acks?.length ?? 0;
   const next = exchange.connection.dequeue(exchange);
   // As in Node, a queued response learns of its socket when its turn comes.
-  if (next !== null && next.response?._events !== undefined) next.response.emit('socket', exchange.connection.socket);
+  if (next === null || next.response === undefined || !isObserved(next.response)) return;
+  next.response.emit('socket', exchange.connection.socket);
+  if (next.ended) next.response._finish();
 }
 
 interface Closable {
@@ -173,7 +176,7 @@ function finishNext(connection: Connection): boolean {
 
 /** Whether a reset of a connection whose socket nobody holds has a listener all the same. */
 function isReported(connection: Connection): boolean {
-  return connection.errno !== 0 && !connection.tunnel && connection.server.server.listenerCount('clientError') > 0;
+  return connection.errno !== 0 && !connection.tunnel && isHeard(connection.server.server, 'clientError');
 }
 
 /** The engine let the connection go by itself: an orderly end, or the peer's reset. */

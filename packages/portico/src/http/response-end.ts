@@ -10,6 +10,7 @@ import type { Chunk } from '../lane/writer';
 import { alreadyFinished, contentLengthMismatch, writeAfterEnd } from './errors';
 import { kExchange, type Callback, type Exchange } from './exchange';
 import { finish, finishIsObserved, leave } from './lifecycle';
+import { hasPatchedEmit, isObserved } from './observation';
 import { byteLength, checkedChunk, checkEncoding, isStrict, mayHaveBody, reportError } from './response-chunks';
 import { addPending, callAll, sendHead, sendPending, WRITTEN_AT_ONCE_BYTES } from './response-write';
 import type { Response } from './server-response';
@@ -122,7 +123,7 @@ function finishOutput(response: Response, exchange: Exchange, chunk: Chunk | und
     exchange.unsentBytes += length;
     (exchange.acks ??= []).push({ bytes: length, callbacks: null, end: true });
   }
-  if (response._events !== undefined && exchange.isCurrent) response._finish();
+  if (isObserved(response) && exchange.isCurrent) response._finish();
 }
 
 /**
@@ -135,7 +136,7 @@ function finishEarly(exchange: Exchange): void {
 
 /** Whether anybody could tell when the response has been sent. If not, the engine need not tell us. */
 function isNoticed(response: Response, exchange: Exchange): boolean {
-  return response._events !== undefined || exchange.endCallbacks !== null || exchange.touched
+  return isObserved(response) || hasPatchedEmit(exchange.request) || exchange.endCallbacks !== null || exchange.touched
     || (exchange.flags & layout.REQUEST_FLAG_COMPLETE) === 0 || exchange.pending !== null
     || exchange.acks !== null && exchange.acks.length > 0 || response._last && exchange.connection.hasSocket || finishIsObserved();
 }

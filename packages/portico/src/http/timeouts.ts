@@ -2,6 +2,7 @@
 
 import * as layout from '../generated/layout';
 import type { Connection } from '../lane/connection';
+import { isHeard } from './observation';
 import { requestTimedOut } from './client-error';
 
 /** Event `TIMEOUT`. */
@@ -16,7 +17,7 @@ export function timedOut(connection: Connection, kind: number): void {
 /** Without a socket or a listener that could stop it, there is nothing to ask. */
 function inactive(connection: Connection): void {
   const nobody = !connection.hasSocket && connection.current === null && connection.receiving === null
-    && connection.server.server.listenerCount('timeout') === 0;
+    && !isHeard(connection.server.server, 'timeout');
   if (nobody) connection.abort();
   else connection.laneSocket.emit('timeout');
 }

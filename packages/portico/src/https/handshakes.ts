@@ -4,6 +4,7 @@
  */
 
 import type { Socket } from 'node:net';
+import { isHeard } from '../http/observation';
 import type { TlsConnection } from './provider';
 import {
   alpnResultError, engineError, handshakeTimeoutError, hangUpError, invalidContextError, multipleCallbackError,
@@ -24,7 +25,7 @@ export class TlsHandshakes {
 
   /** Whether a listener of the program's hears of failures. */
   get areHeard(): boolean {
-    return this.#server.listenerCount('tlsClientError') > 1 || this.#server.listenerCount('clientError') > 0;
+    return isHeard(this.#server, 'tlsClientError', 1) || isHeard(this.#server, 'clientError');
   }
 
   /** Asks the program for the context of a name; `answer` gets it, or undefined for the server's own. */

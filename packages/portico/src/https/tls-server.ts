@@ -5,6 +5,7 @@
 import type { Server } from 'node:https';
 import type { Socket } from 'node:net';
 import { currentLane } from '../lane/lane';
+import { isHeard } from '../http/observation';
 import type { Engine } from '../native/binding';
 import type { ServerFacts } from '../tls/context-options';
 import type { RecordedOptions } from '../tls/secure-context';
@@ -156,8 +157,8 @@ export class TlsServer implements TlsProvider {
   /** Whether the program listens to what comes before a connection's first request. */
   get #isWatched(): boolean {
     return this.#handshakes.areHeard
-      || this.#server.listenerCount('secureConnection') > OWN_LISTENERS.secureConnection
-      || this.#server.listenerCount('connection') > OWN_LISTENERS.connection;
+      || isHeard(this.#server, 'secureConnection', OWN_LISTENERS.secureConnection)
+      || isHeard(this.#server, 'connection', OWN_LISTENERS.connection);
   }
 
   /** Somebody listens to a connection's beginning. */
@@ -188,7 +189,7 @@ export class TlsServer implements TlsProvider {
 
   secure(connection: TlsConnection): boolean {
     if (connection.hasSocket) refreshSocket(connection.socket, connection);
-    if (this.#server.listenerCount('secureConnection') <= OWN_LISTENERS.secureConnection) return true;
+    if (!isHeard(this.#server, 'secureConnection', OWN_LISTENERS.secureConnection)) return true;
     const { socket } = connection;
     this.#server.emit('secureConnection', socket);
     return !socket.destroyed;

@@ -8,7 +8,8 @@
 import type { Server } from 'node:http';
 import { tlsProvider, type TlsListenerOptions, type TlsProvider } from '../https/provider';
 import * as layout from '../generated/layout';
-import { closesSilent, refusesManyHeaders } from '../http/stock';
+import { hasPatchedEmit, isHeard } from '../http/observation';
+import { closesSilent, refusesManyHeaders, stockSocket } from '../http/stock';
 import type { ListenerOptions } from '../native/binding';
 import { currentLane, type Lane } from './lane';
 
@@ -85,6 +86,8 @@ export class AttachedServer {
   /** The server's 'close' is on its way: Node's method would emit it once more at each call. */
   drained = false;
   referenced = true;
+  /** The engine was asked to announce connections when it accepts them. */
+  announced = false;
   #updateScheduled = false;
 
   constructor(server: ServerObject) {
@@ -246,7 +249,7 @@ export class AttachedServer {
     const { server, settings } = this;
     return {
       // A reset is a 'clientError' even where no request was begun.
-      notifyOpen: server.listenerCount('connection') > 1 || server.listenerCount('clientError') > 0,
+      notifyOpen: this.#isWatched(),
       headersTimeout: duration(settings.headersTimeout),
       requestTimeout: duration(settings.requestTimeout),
       keepAliveTimeout: duration(settings.keepAliveTimeout),
@@ -268,6 +271,13 @@ export class AttachedServer {
       highWaterMark: server.highWaterMark ?? 64 * 1024,
       ...this.#tlsOptions(lane),
     };
+  }
+
+  /** Whether connections are announced when they are accepted, and not with their first request. */
+  #isWatched(): boolean {
+    const { server } = this;
+    this.announced = isHeard(server, 'connection', 1) || isHeard(server, 'clientError') || hasPatchedEmit(stockSocket);
+    return this.announced;
   }
 
   #tlsOptions(lane: Lane): TlsListenerOptions {

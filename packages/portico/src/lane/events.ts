@@ -14,6 +14,8 @@ import { completeBody, receiveBody, receiveEnd } from '../http/body';
 import { connectionLost, flushed, peerEnded } from '../http/lifecycle';
 import { clientError } from '../http/client-error';
 import { timedOut } from '../http/timeouts';
+import { hasPatchedEmit, isHeard } from '../http/observation';
+import { stockSocket } from '../http/stock';
 import { Connection } from './connection';
 import type { Lane } from './lane';
 import { acceptFailed, dropped } from './listener-events';
@@ -118,8 +120,12 @@ function opened(lane: Lane, token: number, at: number): void {
   const connection = Connection.opened(lane, server, at);
   lane.connections[token & layout.SLOT_MASK] = connection;
   // With TLS it is the socket that 'secureConnection' will give, not a raw one below it: programs keep it to destroy it.
-  if (server.server.listenerCount('connection') > 1) {
+  if (isHeard(server.server, 'connection', 1)) {
     connection.resource.runInAsyncScope(announce, undefined, connection);
+    // An `emit` that was replaced while the server listens: from now on connections are announced at once.
+    if (!server.announced) server.scheduleUpdate();
+  } else if (hasPatchedEmit(stockSocket)) {
+    void connection.socket;
   }
 }
 
