@@ -46,8 +46,9 @@ async function useServer(server) {
   cut.write(kept('/cut'));
   await cut.until('cut');
   cut.destroy();
-  await waitFor(() => server._connections === 0);
-  await close(server);
+  server.close();
+  await once(server, 'close');
+  await new Promise(setImmediate);
 }
 
 const HANDLERS = {

@@ -4,7 +4,8 @@ import { getDefaultHighWaterMark } from 'node:stream';
 import type { Connection } from '../lane/connection';
 import type { Exchange } from './exchange';
 import { readRaw } from './headers';
-import { isReadUnasked, receiveTrailers } from './incoming-message';
+import { receiveTrailers } from './request-fields';
+import { isReadUnasked } from './unread-body';
 
 /** First word of the field table in `END`. */
 const TRAILERS_WORD = 5;

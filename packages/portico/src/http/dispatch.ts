@@ -9,9 +9,11 @@ import { METHODS } from '../generated/tables';
 import type { Connection } from '../lane/connection';
 import { complete } from './body';
 import { Exchange } from './exchange';
-import { headBytes, isReadUnasked, makeRequest, minorVersion, requestField, type Request } from './incoming-message';
+import { makeRequest, type Request } from './incoming-message';
 import { isObserved } from './observation';
+import { headBytes, minorVersion, requestField } from './request-fields';
 import { makeResponse, type Response } from './server-response';
+import { isReadUnasked } from './unread-body';
 import { upgrade } from './upgrade';
 
 const requestStart = diagnostics.channel('http.server.request.start');

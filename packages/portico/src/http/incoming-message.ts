@@ -6,17 +6,16 @@
  * An object that somebody else constructs runs Node's constructor and is Node's.
  */
 
-import { Buffer } from 'node:buffer';
 import process = require('node:process');
 import { REQUEST_FLAG_UPGRADE } from '../generated/layout';
 import { wantMore } from './body';
 import { enumerateAsNode } from './enumerability';
 import { kExchange, type Exchange } from './exchange';
-import { readDistinct, readField, readHeaders, readRaw, type FieldTable, type Headers } from './headers';
 import { definePrinting, REQUEST_NAMES } from './inspection';
-import { hasPatchedEmit } from './observation';
 import { definerOf, Given, type Define } from './own-property';
-import { addDefaults, destroysAtOnce, hasSignal, limitsRawHeaders, ReadableState, stockRequest, StockIncomingMessage } from './stock';
+import { minorVersion, rawHeaders, defineFields } from './request-fields';
+import { dumpUnread } from './unread-body';
+import { addDefaults, destroysAtOnce, hasSignal, ReadableState, stockRequest, StockIncomingMessage } from './stock';
 
 /** A request, with what we use of Node's internals. */
 export interface Request {
@@ -39,9 +38,6 @@ export interface Request {
   _dumpAndCloseReadable(): void;
   listenerCount(event: string): number;
 }
-
-/** First word of the field table in `REQUEST`. */
-const FIELDS_WORD = 11;
 
 /** The exported constructor. Called by programs and by subclasses. */
 export function IncomingMessage(this: Request, socket: unknown): void {
@@ -87,33 +83,6 @@ function constructRequest(Class: new (socket: unknown) => object, exchange: Exch
   }
 }
 
-/** The head's field table. The text is made once. */
-function table(exchange: Exchange, all = false): FieldTable {
-  const { slab: { words, bytes }, at } = exchange;
-  const fields = words[at + 4] >>> 16;
-  const count = all ? fields : Math.min(fields, exchange.connection.server.maxFields);
-  // Payload begins after the table.
-  const base = (FIELDS_WORD + fields * 4) << 2;
-  const start = at << 2;
-  exchange.text ??= bytes.latin1Slice(start + base, start + words[at]);
-  return { words, at: at + FIELDS_WORD, count, text: exchange.text, base };
-}
-
-/** The head as received, blank line included. */
-export function headBytes({ slab: { words, bytes }, at }: Exchange): Buffer {
-  const fields = words[at + 4] >>> 16;
-  const start = at << 2;
-  const last = at + FIELDS_WORD + (fields - 1) * 4;
-  // Behind the last value, or the version of a request line without fields.
-  const from = start + (fields > 0 ? words[last + 2] + words[last + 3] : words[at + 5] + words[at + 6]);
-  return Buffer.from(bytes.subarray(start + ((FIELDS_WORD + fields * 4) << 2), bytes.indexOf('\r\n\r\n', from) + 4));
-}
-
-/** Value of a request's field without making the header object. */
-export function requestField(exchange: Exchange, name: string): string | undefined {
-  return readField(table(exchange), name);
-}
-
 function readUrl(exchange: Exchange): string {
   const { slab: { words, bytes }, at } = exchange;
   const start = (at << 2) + words[at + 5];
@@ -133,19 +102,6 @@ function openStream(request: Request, exchange: Exchange): Request['_readableSta
   if (exchange.complete) request.push(null);
   if (exchange.finished || exchange.ended && !exchange.acknowledged) process.nextTick(dumpUnread, request);
   return state;
-}
-
-/**
- * Whether the stream has to run though the program does not read it: its events are seen all the same. Makes the stream,
- * which then has what has come.
- */
-export function isReadUnasked({ request }: Exchange): boolean {
-  return hasPatchedEmit(request) && request._readableState !== undefined;
-}
-
-/** What Node does with a body that nobody has begun to read when the response is finished. */
-export function dumpUnread(request: Request): void {
-  if (!request._consuming && !request._readableState.resumeScheduled) request._dump();
 }
 
 /** The state is defined on each request whose body is read. */
@@ -214,30 +170,11 @@ function stored<Name extends 'url' | 'method' | 'complete'>(name: Name, read: (e
   });
 }
 
-const stockHeaders = stockAccessor('headers');
 stored('url', (exchange) => exchange.url ?? readUrl(exchange));
 stored('method', (exchange) => exchange.method);
 stored('complete', (exchange) => exchange.complete);
-Object.defineProperty(prototype, 'headers', {
-  configurable: true,
-  get(this: Request): unknown {
-    const exchange = this[kExchange];
-    if (exchange === undefined) return stockHeaders.get?.call(this);
-    return exchange.headers ??= readHeaders(table(exchange), joins(exchange));
-  },
-  /** As in Node, nothing in their place has them made again. */
-  set(this: Request, value: Exchange['headers']): void {
-    const exchange = this[kExchange];
-    if (exchange === undefined) stockHeaders.set?.call(this, value);
-    else exchange.headers = value || undefined;
-  },
-});
-
-function joins(exchange: Exchange): boolean {
-  return exchange.connection.server.server.joinDuplicateHeaders === true;
-}
-
-computed('rawHeaders', (exchange) => readRaw(table(exchange, !limitsRawHeaders)));
+defineFields(prototype);
+computed('rawHeaders', rawHeaders);
 computed('httpVersionMajor', () => 1);
 computed('httpVersionMinor', minorVersion);
 computed('httpVersion', (exchange) => `1.${minorVersion(exchange)}`);
@@ -259,28 +196,6 @@ Object.defineProperty(prototype, '_readableState', {
   },
 });
 
-/** An accessor over a view of the fields. As in Node, nothing in its place has it made again. */
-function view(name: string, read: (exchange: Exchange, request: Request) => unknown): void {
-  const stock = stockAccessor(name);
-  Object.defineProperty(prototype, name, {
-    configurable: true,
-    get(this: Request): unknown {
-      const exchange = this[kExchange];
-      if (exchange === undefined) return stock.get?.call(this);
-      return (exchange.views ??= {})[name] ??= read(exchange, this);
-    },
-    set(this: Request, value: unknown): void {
-      const exchange = this[kExchange];
-      if (exchange === undefined) stock.set?.call(this, value);
-      else (exchange.views ??= {})[name] = value || undefined;
-    },
-  });
-}
-
-view('headersDistinct', (_, request) => readDistinct((request as unknown as { rawHeaders: string[] }).rawHeaders));
-view('trailersDistinct', (exchange) => readDistinct(exchange.rawTrailers ?? []));
-view('trailers', (exchange) => joinTrailers(exchange, {}));
-
 /** As received; empty until the request is complete, and kept from then on. */
 const defineRawTrailers = definerOf('rawTrailers');
 Object.defineProperty(prototype, 'rawTrailers', {
@@ -297,25 +212,6 @@ Object.defineProperty(prototype, 'rawTrailers', {
     if (exchange === undefined || exchange !== constructing) defineRawTrailers(this, value);
   },
 });
-
-/** The trailers have come: whoever has looked at them before sees them. */
-export function receiveTrailers(exchange: Exchange, raw: string[]): void {
-  exchange.rawTrailers = raw;
-  const seen = exchange.views?.['trailers'];
-  if (seen !== undefined) joinTrailers(exchange, seen as Headers);
-}
-
-function joinTrailers(exchange: Exchange, into: Headers): Headers {
-  const raw = exchange.rawTrailers ?? [];
-  const add = stockRequest._addHeaderLine as (this: object, name: string, value: string, into: Headers) => void;
-  for (let at = 0; at < raw.length; at += 2) add.call({ joinDuplicateHeaders: joins(exchange) }, raw[at], raw[at + 1], into);
-  return into;
-}
-
-/** HTTP/1.x: the x. */
-export function minorVersion(exchange: Exchange): number {
-  return exchange.slab.words[exchange.at + 4] >>> 8 & 0xff;
-}
 
 const defaults = {
   aborted: false, statusCode: null, statusMessage: null, _consuming: false, _dumped: false,

@@ -6,9 +6,9 @@ import diagnostics = require('node:diagnostics_channel');
 import type { Connection } from '../lane/connection';
 import type { Acknowledgement, Exchange } from './exchange';
 import { connectionReset } from './errors';
-import { dumpUnread, isReadUnasked } from './incoming-message';
 import { isHeard, isObserved } from './observation';
 import { Given } from './own-property';
+import { dumpUnread, isReadUnasked } from './unread-body';
 import { endMeasure, isMeasured } from './performance';
 
 const responseFinish = diagnostics.channel('http.server.response.finish');

@@ -1,0 +1,113 @@
+/** The head of a request as its record has it, and the objects that programs read its fields from. */
+
+import { Buffer } from 'node:buffer';
+import { kExchange, type Exchange } from './exchange';
+import { readDistinct, readField, readHeaders, readRaw, type FieldTable, type Headers } from './headers';
+import { limitsRawHeaders, stockRequest } from './stock';
+
+/** First word of the field table in `REQUEST`. */
+const FIELDS_WORD = 11;
+
+/** A request, as far as its fields go. */
+interface Fields {
+  [kExchange]?: Exchange;
+  rawHeaders: string[];
+}
+
+/** The head's field table. The text is made once. */
+function table(exchange: Exchange, all = false): FieldTable {
+  const { slab: { words, bytes }, at } = exchange;
+  const fields = words[at + 4] >>> 16;
+  const count = all ? fields : Math.min(fields, exchange.connection.server.maxFields);
+  // Payload begins after the table.
+  const base = (FIELDS_WORD + fields * 4) << 2;
+  const start = at << 2;
+  exchange.text ??= bytes.latin1Slice(start + base, start + words[at]);
+  return { words, at: at + FIELDS_WORD, count, text: exchange.text, base };
+}
+
+/** The head as received, blank line included. */
+export function headBytes({ slab: { words, bytes }, at }: Exchange): Buffer {
+  const fields = words[at + 4] >>> 16;
+  const start = at << 2;
+  const last = at + FIELDS_WORD + (fields - 1) * 4;
+  // Behind the last value, or the version of a request line without fields.
+  const from = start + (fields > 0 ? words[last + 2] + words[last + 3] : words[at + 5] + words[at + 6]);
+  return Buffer.from(bytes.subarray(start + ((FIELDS_WORD + fields * 4) << 2), bytes.indexOf('\r\n\r\n', from) + 4));
+}
+
+/** Value of a request's field without making the header object. */
+export function requestField(exchange: Exchange, name: string): string | undefined {
+  return readField(table(exchange), name);
+}
+
+/** Names and values as received. */
+export function rawHeaders(exchange: Exchange): string[] {
+  return readRaw(table(exchange, !limitsRawHeaders));
+}
+
+/** HTTP/1.x: the x. */
+export function minorVersion(exchange: Exchange): number {
+  return exchange.slab.words[exchange.at + 4] >>> 8 & 0xff;
+}
+
+/** The trailers have come: whoever has looked at them before sees them. */
+export function receiveTrailers(exchange: Exchange, raw: string[]): void {
+  exchange.rawTrailers = raw;
+  const seen = exchange.views?.['trailers'];
+  if (seen !== undefined) joinTrailers(exchange, seen as Headers);
+}
+
+/** Defines `headers`, `trailers` and their distinct forms. As in Node, nothing in their place has them made again. */
+export function defineFields(prototype: object): void {
+  const stockHeaders = stockAccessor('headers');
+  Object.defineProperty(prototype, 'headers', {
+    configurable: true,
+    get(this: Fields): unknown {
+      const exchange = this[kExchange];
+      if (exchange === undefined) return stockHeaders.get?.call(this);
+      return exchange.headers ??= readHeaders(table(exchange), joins(exchange));
+    },
+    set(this: Fields, value: Exchange['headers']): void {
+      const exchange = this[kExchange];
+      if (exchange === undefined) stockHeaders.set?.call(this, value);
+      else exchange.headers = value || undefined;
+    },
+  });
+  view(prototype, 'headersDistinct', (_, request) => readDistinct(request.rawHeaders));
+  view(prototype, 'trailersDistinct', (exchange) => readDistinct(exchange.rawTrailers ?? []));
+  view(prototype, 'trailers', (exchange) => joinTrailers(exchange, {}));
+}
+
+/** An accessor over a view of the fields that is made when it is first asked for. */
+function view(prototype: object, name: string, read: (exchange: Exchange, request: Fields) => unknown): void {
+  const stock = stockAccessor(name);
+  Object.defineProperty(prototype, name, {
+    configurable: true,
+    get(this: Fields): unknown {
+      const exchange = this[kExchange];
+      if (exchange === undefined) return stock.get?.call(this);
+      return (exchange.views ??= {})[name] ??= read(exchange, this);
+    },
+    set(this: Fields, value: unknown): void {
+      const exchange = this[kExchange];
+      if (exchange === undefined) stock.set?.call(this, value);
+      else (exchange.views ??= {})[name] = value || undefined;
+    },
+  });
+}
+
+function stockAccessor(name: string): PropertyDescriptor {
+  return Object.getOwnPropertyDescriptor(stockRequest, name) ?? {};
+}
+
+function joins(exchange: Exchange): boolean {
+  return exchange.connection.server.server.joinDuplicateHeaders === true;
+}
+
+function joinTrailers(exchange: Exchange, into: Headers): Headers {
+  const raw = exchange.rawTrailers ?? [];
+  const add = stockRequest._addHeaderLine as (this: object, name: string, value: string, into: Headers) => void;
+  for (let at = 0; at < raw.length; at += 2) add.call({ joinDuplicateHeaders: joins(exchange) }, raw[at], raw[at + 1], into);
+  return into;
+}
