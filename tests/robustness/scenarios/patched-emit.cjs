@@ -46,10 +46,13 @@ async function useServer(server) {
   cut.write(kept('/cut'));
   await cut.until('cut');
   cut.destroy();
-  server.close();
-  await once(server, 'close');
+  await waitFor(() => cutOff.destroyed && server._connections === 0);
   await new Promise(setImmediate);
+  await close(server);
 }
+
+/** The response that is cut off, once there is one. */
+let cutOff;
 
 const HANDLERS = {
   '/ended': (res) => res.end('ended'),
@@ -64,7 +67,10 @@ const HANDLERS = {
   '/first': (res) => setTimeout(() => res.end('first'), 5),
   '/second': (res) => res.end('second'),
   '/moved': (res) => res.writeHead(302, { Location: '/moved' }).end(),
-  '/cut': (res) => res.write('cut'),
+  '/cut': (res) => {
+    cutOff = res;
+    res.write('cut');
+  },
 };
 
 /** Runs all requests with `emit` replaced on objects that `targets` gives before there is a server. */
@@ -167,7 +173,11 @@ module.exports = {
     const before = new RawClient(port);
     before.write(kept('/before'));
     await before.until('x');
-    const restore = patch(http.Server.prototype, (object, event) => object === server && log('server', event));
+    let announced = 0;
+    const restore = patch(http.Server.prototype, (object, event) => {
+      if (object === server) log('server', event);
+      if (event === 'connection') announced++;
+    });
     try {
       before.write(kept('/again'));
       await before.until(/x[^]*x/);
@@ -177,8 +187,7 @@ module.exports = {
       after.write(kept('/settled'));
       await after.until(/x[^]*x/);
       const silent = new RawClient(port);
-      await once(silent.socket, 'connect');
-      await waitFor(() => server._connections === 3);
+      await waitFor(() => announced === 2);
       for (const client of [before, after, silent]) client.destroy();
       await waitFor(() => server._connections === 0);
       await close(server);
