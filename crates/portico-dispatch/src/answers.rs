@@ -20,11 +20,18 @@ pub(crate) enum Refusal {
     Lost,
     /// The process' answer contradicts itself.
     Contradiction,
+    /// The process that had taken it let the queue's `response_timeout` pass.
+    TimedOut,
     /// Nobody serves the prefix now, or too many wait: try again after so many seconds.
     Unavailable(u32),
 }
 
 impl Refusal {
+    /// Whether the connection can't be kept: its process may believe that it still answers there.
+    pub(crate) fn ends_connection(self) -> bool {
+        matches!(self, Self::Contradiction | Self::TimedOut)
+    }
+
     fn status(self) -> u16 {
         match self {
             Self::BadTarget => 400,
@@ -32,18 +39,18 @@ impl Refusal {
             Self::Misdirected => 421,
             Self::Lost | Self::Contradiction => 502,
             Self::Unavailable(_) => 503,
+            Self::TimedOut => 504,
         }
     }
 }
 
-/// Writes the whole answer. `receiving`: more of the request's body is to come, so the connection can't be kept.
+/// Writes the whole answer. `keep`: the connection goes on behind it.
 pub(crate) fn write(
     commands: &mut CommandWriter,
     token: u32,
     sequence: u32,
     facts: Facts,
-    receiving: bool,
-    draining: bool,
+    keep: bool,
     refusal: Refusal,
 ) {
     let status = refusal.status();
@@ -53,7 +60,6 @@ pub(crate) fn write(
     if let Refusal::Unavailable(seconds) = refusal {
         fields.push_str(&format!("Retry-After: {seconds}\r\n"));
     }
-    let keep = facts.keep_alive && !receiving && !draining && refusal != Refusal::Contradiction;
     let connection = if keep {
         response_flag::CONNECTION_KEEP_ALIVE | response_flag::KEEP_ALIVE
     } else {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use portico_channel::layout::event;
+use portico_channel::layout::{event, request_flag};
 use portico_channel::shared::{Broken, StreamWriter};
 use portico_channel::{RecordView, Records};
 
@@ -11,6 +11,8 @@ use portico_channel::{RecordView, Records};
 struct Untaken {
     /// Where its record begins in the stream.
     position: u64,
+    /// Its body had not arrived when it was sent.
+    is_upload: bool,
 }
 
 /// Bytes of the stream that the member has not taken, in order: the first ones are in its channel's memory too, the
@@ -23,6 +25,8 @@ pub(crate) struct Backlog {
     /// Position up to which the channel's memory has them.
     sent: u64,
     requests: VecDeque<Untaken>,
+    /// Those of `requests` without their body.
+    uploads: usize,
 }
 
 impl Backlog {
@@ -34,6 +38,16 @@ impl Backlog {
     /// Requests that have not been taken, as of the last [`Backlog::settle`].
     pub(crate) fn untaken(&self) -> u32 {
         u32::try_from(self.requests.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Those of them that had their body.
+    pub(crate) fn untaken_whole(&self) -> u32 {
+        u32::try_from(self.requests.len() - self.uploads).unwrap_or(u32::MAX)
+    }
+
+    /// Position up to which the member has taken them, as of the last [`Backlog::settle`].
+    pub(crate) fn taken(&self) -> u64 {
+        self.start
     }
 
     /// Whether some bytes wait for room.
@@ -53,8 +67,11 @@ impl Backlog {
                 return Err(Broken);
             }
             if record.kind() == event::REQUEST {
+                let is_upload = record.flags() & request_flag::COMPLETE == 0;
+                self.uploads += usize::from(is_upload);
                 self.requests.push_back(Untaken {
                     position: position + to_u64(offset),
+                    is_upload,
                 });
             }
         }
@@ -72,12 +89,11 @@ impl Backlog {
         let gone = usize::try_from(taken.saturating_sub(self.start)).unwrap_or(usize::MAX);
         self.bytes.drain(..gone.min(self.bytes.len()));
         self.start = taken;
-        while self
+        while let Some(request) = self
             .requests
-            .front()
-            .is_some_and(|request| request.position < taken)
+            .pop_front_if(|request| request.position < taken)
         {
-            self.requests.pop_front();
+            self.uploads -= usize::from(request.is_upload);
         }
         self.send(writer)
     }

@@ -10,6 +10,7 @@ use crate::QueueId;
 use crate::flow::{Ack, Flow};
 use crate::framing::Answer;
 use crate::request::Facts;
+use crate::uploads::{Source, Upload};
 
 /// Index of a member in the dispatcher's table.
 pub(crate) type MemberIndex = usize;
@@ -21,6 +22,8 @@ pub(crate) struct Client {
     pub(crate) listener: u32,
     /// Address of our end.
     pub(crate) local: IpAddr,
+    /// Where the client is.
+    pub(crate) source: Source,
     /// Its `OPEN` and `SECURE`, for members that meet it later.
     pub(crate) opening: Vec<u8>,
     /// Members that have been told of it.
@@ -37,6 +40,8 @@ pub(crate) struct Client {
     pub(crate) trailing: Option<(u32, MemberIndex)>,
     /// Who answers its broken request.
     pub(crate) refuser: Option<MemberIndex>,
+    /// It ends behind an answer that has been given: what is asked behind it gets no answer.
+    pub(crate) is_closing: bool,
     /// Our answer to a broken request, while earlier ones are unanswered.
     pub(crate) refusal: Option<&'static [u8]>,
     /// `CLIENT_ERROR` of the last request, until that request's turn comes.
@@ -56,12 +61,16 @@ pub(crate) struct Exchange {
     pub(crate) stage: Stage,
     /// Whether more of its body is to come.
     pub(crate) receiving: bool,
+    /// Since when its member owes the head of the answer: it was given the request, or a part of its body, then.
+    pub(crate) since_ms: u64,
     /// How far its answer is.
     pub(crate) answer: Answer,
     /// Output that has been taken for it.
     pub(crate) flow: Flow,
     /// Its records: all while it waits, only the head's where it may be tried again, else none.
     pub(crate) records: Vec<u8>,
+    /// Its place among the requests whose body has not arrived.
+    pub(crate) upload: Option<Upload>,
 }
 
 /// Who wants no more of the bytes that are arriving: of one body, or of the tunnel. It is about these bytes alone and
@@ -98,7 +107,11 @@ impl Client {
         Self {
             token: record.word(2),
             listener: record.word(3),
-            local: local_address(record),
+            local: address(record, 10, record.word(4) >> 8),
+            source: match record.word(4) & 0xff {
+                0 => Source::Local,
+                family => Source::of(address(record, 6, family)),
+            },
             opening: bytes.to_vec(),
             known: Vec::new(),
             exchanges: VecDeque::new(),
@@ -107,6 +120,7 @@ impl Client {
             raw: Flow::default(),
             trailing: None,
             refuser: None,
+            is_closing: false,
             refusal: None,
             error: Vec::new(),
             hold: Hold::default(),
@@ -238,13 +252,13 @@ impl Clients {
     }
 }
 
-/// Our end's address in `OPEN`. A Unix socket has none: no IP prefix is meant.
-fn local_address(record: RecordView<'_>) -> IpAddr {
+/// The address in `OPEN` that begins at a word. A Unix socket has none: no IP prefix is meant.
+fn address(record: RecordView<'_>, word: usize, family: u32) -> IpAddr {
     let mut bytes = [0u8; 16];
     for (index, place) in bytes.chunks_exact_mut(4).enumerate() {
-        place.copy_from_slice(&record.word(10 + index).to_le_bytes());
+        place.copy_from_slice(&record.word(word + index).to_le_bytes());
     }
-    match record.word(4) >> 8 & 0xff {
+    match family & 0xff {
         6 => IpAddr::V6(Ipv6Addr::from(bytes)),
         _ => {
             let [a, b, c, d, ..] = bytes;

@@ -39,6 +39,7 @@ impl Dispatcher {
             entry.options = options;
         }
         entry.members.push(index);
+        self.update_response_timeouts();
         // What it wrote before we listened.
         self.activate(index);
         self.pump(queue);
@@ -181,10 +182,16 @@ impl Dispatcher {
             .map_or(u64::MAX, |first| first.deadline_ms)
             .min(now_ms.saturating_add(patience));
         for (token, sequence) in names.into_iter().rev() {
+            let is_upload = self
+                .clients
+                .find(token)
+                .and_then(|client| client.exchange(sequence))
+                .is_some_and(|exchange| exchange.receiving);
             queue.waiting.push_front(Waiting {
                 token,
                 sequence,
                 deadline_ms,
+                is_upload,
             });
         }
         if !self.impatient.contains(&id) {

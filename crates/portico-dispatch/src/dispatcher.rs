@@ -13,6 +13,7 @@ use crate::id_hash::IdMap;
 use crate::limits::{BEHIND_BYTES, CAUGHT_UP_BYTES};
 use crate::member::Member;
 use crate::queue::Queue;
+use crate::response_timeouts::ResponseTimeouts;
 use crate::{Endpoint, MemberId, QueueId, Routes};
 
 /// Everything but the shard itself.
@@ -23,6 +24,7 @@ pub(crate) struct Dispatcher {
     pub(crate) queues: IdMap<QueueId, Queue>,
     /// Queues in which requests wait.
     pub(crate) impatient: Vec<QueueId>,
+    pub(crate) response_timeouts: ResponseTimeouts,
     pub(crate) routes: Arc<Routes>,
     /// By listener number.
     pub(crate) endpoints: IdMap<u32, Endpoint>,
@@ -50,6 +52,7 @@ impl Dispatcher {
             members: Vec::new(),
             queues: IdMap::default(),
             impatient: Vec::new(),
+            response_timeouts: ResponseTimeouts::default(),
             routes: Arc::default(),
             endpoints: IdMap::default(),
             commands: CommandWriter::new(),
@@ -68,14 +71,17 @@ impl Dispatcher {
         self.now_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
     }
 
-    /// Time until the first waiting request's patience ends; `None` if none waits.
+    /// Time until something must be looked at though nothing happens: a waiting request's patience ends, or an answer
+    /// is late. `None`: never.
     pub(crate) fn patience(&self) -> Option<Duration> {
-        self.impatient
+        let waiting = self
+            .impatient
             .iter()
             .filter_map(|id| self.queues.get(id)?.waiting.front())
             .map(|waiting| waiting.deadline_ms.saturating_sub(self.now_ms))
             .min()
-            .map(Duration::from_millis)
+            .map(Duration::from_millis);
+        waiting.into_iter().chain(self.until_response_check()).min()
     }
 
     pub(crate) fn member(&mut self, index: MemberIndex) -> Option<&mut Member> {
@@ -87,7 +93,7 @@ impl Dispatcher {
         let Some(member) = self.members.get_mut(index).and_then(Option::as_mut) else {
             return;
         };
-        member.tell(records);
+        member.tell(records, self.now_ms);
         if !member.dirty {
             member.dirty = true;
             self.dirty.push(index);
@@ -127,20 +133,36 @@ impl Dispatcher {
         if exchange.facts.upgrade {
             self.commands.simple(command::PROCEED, 0, token);
         }
-        let is_last = self
-            .clients
-            .find(token)
-            .is_none_or(|client| client.exchanges.is_empty());
+        let client = self.clients.find(token);
+        let is_last = client.is_none_or(|client| client.exchanges.is_empty());
+        let keep = exchange.facts.keep_alive
+            && !exchange.receiving
+            && !(self.draining && is_last)
+            && !refusal.ends_connection();
         answers::write(
             &mut self.commands,
             token,
             exchange.sequence,
             exchange.facts,
-            exchange.receiving,
-            self.draining && is_last,
+            keep,
             refusal,
         );
+        if !keep {
+            self.close_behind(token, exchange.sequence);
+        }
         self.next_turn(token);
+    }
+
+    /// The connection ends behind an answer: no request behind it is given to anybody any more.
+    pub(crate) fn close_behind(&mut self, token: u32, sequence: u32) {
+        let Some(client) = self.clients.find(token) else {
+            return;
+        };
+        client.is_closing = true;
+        client.exchanges.retain(|exchange| {
+            let is_before = exchange.sequence.wrapping_sub(sequence) > u32::MAX / 2;
+            is_before || exchange.sequence == sequence || matches!(exchange.stage, Stage::With(_))
+        });
     }
 
     /// A request has gone from its connection: the next one may have waited for that.
@@ -160,8 +182,11 @@ impl Dispatcher {
             Stage::Behind => {
                 first.stage = Stage::Waiting;
                 let (sequence, queue) = (first.sequence, first.queue);
+                let is_whole = first.facts.complete;
                 let records = std::mem::take(&mut first.records);
-                self.place(token, sequence, queue, &records);
+                if is_whole || self.admit_upload(token, sequence, queue) {
+                    self.place(token, sequence, queue, &records);
+                }
             }
             Stage::With(index) if first.receiving && !client.error.is_empty() => {
                 client.refuser = Some(index);
@@ -315,11 +340,13 @@ impl Dispatcher {
 
     /// Members that were given something are woken. One that broke the rules is looked at in the next round.
     pub(crate) fn settle_members(&mut self) {
+        let now_ms = self.now_ms;
         let mut dirty = std::mem::take(&mut self.dirty);
         for index in dirty.drain(..) {
             if let Some(member) = self.member(index) {
                 member.dirty = false;
                 member.settle();
+                member.note_progress(now_ms);
                 member.wake_if_asleep();
                 if member.broken {
                     self.activate(index);

@@ -58,7 +58,7 @@ impl Dispatcher {
         let Some(client) = self.clients.find(token) else {
             return;
         };
-        if client.refuser.is_some() {
+        if client.refuser.is_some() || client.is_closing {
             // What is about to be answered is the end of the connection.
             return;
         }
@@ -70,9 +70,11 @@ impl Dispatcher {
             facts,
             stage: Stage::Waiting,
             receiving: !facts.complete,
+            since_ms: self.now_ms,
             answer: Answer::Awaited,
             flow: Flow::default(),
             records: Vec::new(),
+            upload: None,
         };
         match routed {
             Err(refusal) => {
@@ -94,7 +96,9 @@ impl Dispatcher {
                     }
                 }
                 self.queues.entry(queue).or_default().requests += 1;
-                self.place(token, sequence, queue, bytes);
+                if facts.complete || self.admit_upload(token, sequence, queue) {
+                    self.place(token, sequence, queue, bytes);
+                }
             }
         }
     }
@@ -123,8 +127,10 @@ impl Dispatcher {
             }
             return;
         };
+        exchange.since_ms = self.now_ms;
         if is_end {
             exchange.receiving = false;
+            exchange.upload = None;
         }
         match exchange.stage {
             Stage::With(index) => self.tell_body(index, bytes),

@@ -92,6 +92,9 @@ impl Dispatcher {
                 grants: grants.unwrap_or(0),
             });
         }
+        if flags & response_flag::CLOSE != 0 && !client.is_closing {
+            self.close_behind(token, sequence);
+        }
         if flags == record.flags() {
             Verdict::Apply
         } else {

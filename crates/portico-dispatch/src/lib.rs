@@ -35,10 +35,12 @@ mod mailbox;
 mod member;
 mod queue;
 mod request;
+mod response_timeouts;
 mod routes;
 mod routing;
 mod stats;
 mod thread;
+mod uploads;
 
 pub use routes::{Affinity, Endpoint, MemberId, QueueId, QueueOptions, Routes};
 pub use stats::{MemberStats, QueueStats, ShardStats};

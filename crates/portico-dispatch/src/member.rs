@@ -1,5 +1,7 @@
 //! A member: its channel's end, and what it has been given.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -25,6 +27,8 @@ pub(crate) struct Member {
     /// Requests in flight on all shards.
     load: Arc<AtomicU32>,
     pub(crate) in_flight: u32,
+    /// Those of them whose body has not arrived.
+    pub(crate) uploads: Rc<Cell<u32>>,
     pub(crate) tunnels: u32,
     pub(crate) requests: u64,
     /// Nothing new goes to it.
@@ -41,6 +45,10 @@ pub(crate) struct Member {
     pub(crate) broken: bool,
     /// It is so far behind that connections whose bytes are for it are not read.
     pub(crate) behind: bool,
+    /// Since when it has taken nothing of what it was sent, if there is any.
+    stalled_since_ms: u64,
+    /// How far it had taken it then.
+    stalled_at: u64,
     /// What its templates declare, by number.
     pub(crate) templates: Vec<Option<Declared>>,
     /// Connections that we don't read from because it is behind.
@@ -68,6 +76,7 @@ impl Member {
             ringer,
             load,
             in_flight: 0,
+            uploads: Rc::default(),
             tunnels: 0,
             requests: 0,
             leaving: false,
@@ -77,6 +86,8 @@ impl Member {
             dirty: false,
             broken: false,
             behind: false,
+            stalled_since_ms: 0,
+            stalled_at: 0,
             templates: Vec::new(),
             held_back: Vec::new(),
         }
@@ -85,6 +96,12 @@ impl Member {
     /// Whether it has so much before it that requests had better go to others.
     pub(crate) fn is_full(&self) -> bool {
         self.backlog.len() > FULL_BYTES
+    }
+
+    /// Whether it may be given another request, with so many (0: any number) in flight.
+    pub(crate) fn has_room(&self, limit: u32) -> bool {
+        let whole = self.in_flight.saturating_sub(self.uploads.get());
+        !self.is_full() && (limit == 0 || whole < limit)
     }
 
     /// Requests in flight on all shards.
@@ -106,7 +123,10 @@ impl Member {
     }
 
     /// Sends records.
-    pub(crate) fn tell(&mut self, records: &[u8]) {
+    pub(crate) fn tell(&mut self, records: &[u8], now_ms: u64) {
+        if self.backlog.len() == 0 {
+            self.stalled_since_ms = now_ms;
+        }
         if self.backlog.len() > BACKLOG_BYTES {
             self.broken = true;
         }
@@ -127,6 +147,23 @@ impl Member {
             let result = self.backlog.settle(&mut self.end.events);
             self.note(result);
         }
+    }
+
+    /// To be called after [`Member::settle`].
+    pub(crate) fn note_progress(&mut self, now_ms: u64) {
+        let taken = self.backlog.taken();
+        if taken != self.stalled_at {
+            self.stalled_at = taken;
+            self.stalled_since_ms = now_ms;
+        }
+    }
+
+    /// For how long it has taken nothing though there is something, as of the last [`Member::note_progress`].
+    pub(crate) fn stalled_ms(&self, now_ms: u64) -> u64 {
+        if self.backlog.len() == 0 {
+            return 0;
+        }
+        now_ms.saturating_sub(self.stalled_since_ms)
     }
 
     pub(crate) fn wake_if_asleep(&self) {

@@ -40,8 +40,15 @@ pub struct QueueOptions {
     pub wait: Duration,
     /// `Retry-After` of the queue's 503.
     pub retry_after_seconds: u32,
-    /// Requests a member may have in flight on this shard; 0: no limit.
+    /// Requests a member may have in flight on this shard; 0: no limit. Those whose body has not arrived are counted
+    /// apart.
     pub max_in_flight: u32,
+    /// Requests whose body has not arrived, for each member, on this shard; beyond, 503; 0: no limit. When half of
+    /// them are there, one client address (of IPv6: a /64) may have no more than a sixteenth.
+    pub max_uploads: u32,
+    /// How long a member may take until the head of its answer, once it has the whole request or stops reading it;
+    /// beyond: 504. Zero: no limit.
+    pub response_timeout: Duration,
     /// Whether a request that a process had taken when it died is given to another one, if its method is safe, it has
     /// no body and nothing was answered.
     pub retry_safe: bool,
@@ -56,6 +63,8 @@ impl Default for QueueOptions {
             wait: Duration::from_secs(10),
             retry_after_seconds: 5,
             max_in_flight: 0,
+            max_uploads: 10_000,
+            response_timeout: Duration::ZERO,
             retry_safe: false,
             affinity: Affinity::None,
         }

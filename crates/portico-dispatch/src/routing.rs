@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use portico_channel::Records;
+use portico_channel::layout::request_flag;
 use portico_router::{Lookup, Match};
 
 use crate::affinity;
@@ -49,7 +50,8 @@ impl Dispatcher {
         let Some(Ok(record)) = Records::new(records).next() else {
             return;
         };
-        let room = self.room(queue);
+        let is_upload = record.flags() & request_flag::COMPLETE == 0;
+        let room = self.room(queue, is_upload);
         let behind = self
             .queues
             .get(&queue)
@@ -73,6 +75,7 @@ impl Dispatcher {
                 token,
                 sequence,
                 deadline_ms: now_ms.saturating_add(patience),
+                is_upload,
             });
             if !self.impatient.contains(&queue) {
                 self.impatient.push(queue);
@@ -89,13 +92,31 @@ impl Dispatcher {
         }
     }
 
-    /// Whether the queue holds fewer requests that nobody has taken than it may.
-    fn room(&mut self, id: QueueId) -> bool {
+    /// Gives a request whose body has not arrived its place among them. False: it has been refused.
+    pub(crate) fn admit_upload(&mut self, token: u32, sequence: u32, id: QueueId) -> bool {
+        let Some(client) = self.clients.find(token) else {
+            return false;
+        };
+        let queue = self.queues.entry(id).or_default();
+        let place = queue.uploads.admit(client.source, queue.upload_limit());
+        let is_admitted = place.is_some();
+        if let Some(exchange) = client.exchange(sequence) {
+            exchange.upload = place;
+        }
+        if !is_admitted {
+            self.turn_away(token, sequence);
+        }
+        is_admitted
+    }
+
+    /// Whether the queue holds fewer requests that nobody has taken than it may: of those with their body, or of those
+    /// without, whose number while they are with members has its own bound.
+    fn room(&mut self, id: QueueId, is_upload: bool) -> bool {
         let Some(queue) = self.queues.get_mut(&id) else {
             return true;
         };
         let limit = queue.options.length;
-        if held(queue, &self.members) < limit {
+        if held(queue, &self.members, is_upload) < limit {
             return true;
         }
         // Look more closely: members may have taken some, and clients may have gone.
@@ -116,7 +137,7 @@ impl Dispatcher {
                 .and_then(|client| client.exchange(waiting.sequence))
                 .is_some_and(|exchange| exchange.stage == Stage::Waiting)
         });
-        held(queue, &self.members) < limit
+        held(queue, &self.members, is_upload) < limit
     }
 
     /// The member that gets a request; `None` if there is none with room. A request that is bound to a member waits
@@ -133,10 +154,14 @@ impl Dispatcher {
             let Some(&index) = queue.members.get(place) else {
                 continue;
             };
-            let Some(Some(member)) = self.members.get(index) else {
+            let Some(Some(member)) = self.members.get_mut(index) else {
                 continue;
             };
-            if member.broken || (value.is_none() && !has_room(member, limit)) {
+            if count > 1 && member.backlog.untaken() > 0 {
+                // It may have taken them since.
+                member.settle();
+            }
+            if member.broken || (value.is_none() && !member.has_room(limit)) {
                 continue;
             }
             let cost = match value {
@@ -154,7 +179,7 @@ impl Dispatcher {
             return Some(index);
         }
         self.member(index)
-            .is_some_and(|member| has_room(member, limit))
+            .is_some_and(|member| member.has_room(limit))
             .then_some(index)
     }
 
@@ -179,7 +204,13 @@ impl Dispatcher {
             return;
         };
         exchange.stage = Stage::With(index);
+        exchange.since_ms = self.now_ms;
         exchange.records = Vec::new();
+        if let Some(upload) = &mut exchange.upload
+            && let Some(Some(member)) = self.members.get(index)
+        {
+            upload.is_with(&member.uploads);
+        }
         let (facts, queue) = (exchange.facts, exchange.queue);
         if facts.safe
             && facts.complete
@@ -210,7 +241,7 @@ impl Dispatcher {
         let mut at = 0;
         while let Some((waiting, has_affinity)) = self.queues.get(&id).and_then(|queue| {
             let has_affinity = queue.options.affinity != Affinity::None;
-            Some((*queue.waiting.get(at)?, has_affinity))
+            Some((queue.waiting.get(at)?, has_affinity))
         }) {
             let records = self
                 .clients
@@ -265,7 +296,7 @@ impl Dispatcher {
                 .front()
                 .is_some_and(|waiting| waiting.deadline_ms <= now_ms)
             {
-                expired.extend(queue.waiting.pop_front());
+                expired.extend(queue.waiting.remove(0));
             }
             !queue.waiting.is_empty()
         });
@@ -318,21 +349,20 @@ impl Dispatcher {
             routes.queues.contains_key(id) || !queue.members.is_empty() || !queue.waiting.is_empty()
         });
         self.routes = routes;
+        self.update_response_timeouts();
     }
 }
 
-/// Whether a member may be given another request.
-fn has_room(member: &Member, limit: u32) -> bool {
-    !member.is_full() && (limit == 0 || member.in_flight < limit)
-}
-
-/// Requests of a queue that nobody has taken.
-fn held(queue: &Queue, members: &[Option<Member>]) -> u32 {
+/// Requests of a queue that nobody has taken: those that wait without their body, or all that have theirs.
+fn held(queue: &Queue, members: &[Option<Member>], is_upload: bool) -> u32 {
+    if is_upload {
+        return queue.waiting.count(true);
+    }
     let untaken: u32 = queue
         .members
         .iter()
         .filter_map(|index| members.get(*index)?.as_ref())
-        .map(|member| member.backlog.untaken())
+        .map(|member| member.backlog.untaken_whole())
         .sum();
-    untaken + u32::try_from(queue.waiting.len()).unwrap_or(u32::MAX)
+    untaken + queue.waiting.count(false)
 }

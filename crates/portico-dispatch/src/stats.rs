@@ -28,6 +28,8 @@ pub struct MemberStats {
     pub untaken: u32,
     /// Requests dispatched to it since it was attached.
     pub requests: u64,
+    /// For how long it has taken nothing of what is there for it, milliseconds; 0: nothing is.
+    pub stalled_ms: u64,
 }
 
 /// Counters of a queue on one shard.
@@ -45,4 +47,6 @@ pub struct QueueStats {
     pub lost: u64,
     /// Requests given to another process after the first one died.
     pub moved: u64,
+    /// Requests answered 504: their process let `response_timeout` pass.
+    pub timed_out: u64,
 }

@@ -332,6 +332,7 @@ impl Loop {
             }
             self.serve_members();
             self.dispatcher.expire();
+            self.dispatcher.expire_responses();
             self.apply_own();
             self.dispatcher.settle_members();
             let rest = self.fall_asleep();
@@ -471,7 +472,13 @@ impl Loop {
         }
     }
 
-    fn stats(&self) -> ShardStats {
+    fn stats(&mut self) -> ShardStats {
+        self.dispatcher.update_clock();
+        let now_ms = self.dispatcher.now_ms;
+        for member in self.dispatcher.members.iter_mut().flatten() {
+            member.settle();
+            member.note_progress(now_ms);
+        }
         let members = self.dispatcher.members.iter().flatten();
         let queues = self.dispatcher.queues.iter();
         ShardStats {
@@ -481,16 +488,18 @@ impl Loop {
                     in_flight: member.in_flight,
                     untaken: member.backlog.untaken(),
                     requests: member.requests,
+                    stalled_ms: member.stalled_ms(now_ms),
                 })
                 .collect(),
             queues: queues
                 .map(|(id, queue)| QueueStats {
                     queue: *id,
-                    waiting: u32::try_from(queue.waiting.len()).unwrap_or(u32::MAX),
+                    waiting: queue.waiting.len(),
                     requests: queue.requests,
                     refused: queue.refused,
                     lost: queue.lost,
                     moved: queue.moved,
+                    timed_out: queue.timed_out,
                 })
                 .collect(),
             counters: self.shard.counters(),

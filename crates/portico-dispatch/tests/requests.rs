@@ -203,3 +203,57 @@ fn draining_closes_behind_the_answer_and_drops_nothing() {
     assert!(client.rest().is_empty());
     until(|| host.shards[0].connections() == 0);
 }
+
+#[test]
+fn nothing_runs_behind_an_answer_that_ends_the_connection() {
+    let mut host = Host::new();
+    host.route("/a/", 1, QueueOptions::default());
+    host.route("/b/", 2, QueueOptions::default());
+    let (mut a, mut b) = (host.app(1), host.app(2));
+    let asked = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
+    // The host's own answer: a body that nobody wants can't be told from the next request.
+    let mut client = host.connect();
+    client.send(format!(
+        "POST /none HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc{}",
+        asked("/a/pipelined")
+    ));
+    assert_eq!(client.answer().status, 404);
+    assert!(client.rest().is_empty());
+    // Behind an earlier request, which is still to be answered.
+    let mut client = host.connect();
+    client.send(format!(
+        "{}POST /none HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc{}",
+        asked("/b/first"),
+        asked("/a/pipelined")
+    ));
+    let first = b.request();
+    client.send(asked("/a/later"));
+    b.answer(&first, "first");
+    assert_eq!(client.answer().text(), "first");
+    assert_eq!(client.answer().status, 404);
+    assert!(client.rest().is_empty());
+    // A member's answer.
+    let mut client = host.connect();
+    client.send(asked("/b/last"));
+    let last = b.request();
+    b.head(
+        &last,
+        400,
+        flag::CONNECTION_CLOSE | flag::CLOSE | flag::CONTENT_LENGTH,
+        "",
+        b"",
+        1,
+    );
+    assert!(client.head().starts_with("HTTP/1.1 400"));
+    client.send(asked("/a/pipelined"));
+    let mut other = host.connect();
+    other.send(asked("/a/other"));
+    let request = a.request();
+    assert_eq!(request.target, "/a/other");
+    a.answer(&request, "other");
+    assert_eq!(other.answer().text(), "other");
+    b.data(&last, b"x", flag::END);
+    assert_eq!(client.rest(), b"x");
+    assert!(!a.has(event::REQUEST));
+    host.until(|stats| stats.members.iter().all(|member| member.in_flight == 0));
+}

@@ -1,7 +1,9 @@
 //! A client of plain HTTP/1.1.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with};
 
 use super::PATIENCE;
 
@@ -31,7 +33,19 @@ impl Answer {
 
 impl Client {
     pub(crate) fn connect(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).unwrap();
+        Self::of(TcpStream::connect(address).unwrap())
+    }
+
+    /// With an address of its own.
+    pub(crate) fn connect_from(from: IpAddr, address: SocketAddr) -> Self {
+        let (family, kind) = (AddressFamily::INET, SocketType::STREAM);
+        let socket = socket_with(family, kind, SocketFlags::CLOEXEC, None).unwrap();
+        bind(&socket, &SocketAddr::new(from, 0)).unwrap();
+        connect(&socket, &address).unwrap();
+        Self::of(TcpStream::from(socket))
+    }
+
+    fn of(stream: TcpStream) -> Self {
         stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.set_write_timeout(Some(PATIENCE)).unwrap();
