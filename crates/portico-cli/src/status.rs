@@ -13,6 +13,8 @@ use crate::{Failed, show};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 const EVERY: Duration = Duration::from_secs(1);
+/// From when on a process that takes nothing is called so.
+const STUCK_SECONDS: u64 = 2;
 
 pub(crate) fn run(socket: Option<&Path>, arguments: &StatusArguments) -> Result<(), Failed> {
     let style = Style::of_output();
@@ -45,6 +47,10 @@ fn text(status: &Status, style: Style) -> String {
     ));
     if status.unrouted > 0 {
         let text = format!("{} requests that no prefix matched (404)", status.unrouted);
+        lines.push(style.careful(&text));
+    }
+    if status.too_slow > 0 {
+        let text = format!("{} connections were too slow", status.too_slow);
         lines.push(style.careful(&text));
     }
     for listener in &status.listeners {
@@ -123,6 +129,7 @@ fn prefix_lines(prefix: &PrefixStatus, style: Style) -> Vec<String> {
     for (count, what) in [
         (prefix.refused, "refused (503)"),
         (prefix.lost, "lost (502)"),
+        (prefix.timed_out, "timed out (504)"),
         (prefix.moved, "given to another process"),
     ] {
         if count > 0 {
@@ -148,8 +155,20 @@ fn process_line(process: &ProcessStatus, style: Style) -> String {
     } else {
         format!("  {}", style.careful(&process.state))
     };
+    let stuck = if process.takes_nothing_seconds < STUCK_SECONDS {
+        String::new()
+    } else {
+        let time = duration(process.takes_nothing_seconds);
+        format!(
+            "  {}",
+            style.bad(&format!(
+                "takes nothing since {time}, {} untaken",
+                process.untaken
+            ))
+        )
+    };
     format!(
-        "  {:>8}  {}  {}  {} requests, {}/s, {} in flight{state}",
+        "  {:>8}  {}  {}  {} requests, {}/s, {} in flight{state}{stuck}",
         process.pid,
         printable(&process.program),
         style.dim(&format!(
@@ -237,6 +256,8 @@ mod tests {
                     user: "ann".into(),
                     node: "20".into(),
                     state: "serving".into(),
+                    untaken: 3,
+                    takes_nothing_seconds: 65,
                     ..ProcessStatus::default()
                 }],
                 ..PrefixStatus::default()
@@ -252,5 +273,7 @@ mod tests {
             text.contains("       7  a\u{fffd}.js  ann, node 20  0 requests"),
             "{text}"
         );
+        let stuck = "0 in flight  takes nothing since 1 min 5 s, 3 untaken";
+        assert!(text.ends_with(stuck), "{text}");
     }
 }

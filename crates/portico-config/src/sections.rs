@@ -91,6 +91,8 @@ settings! {
         "How long an idle connection is kept, as told to the client. 0s: no limit.";
     keep_alive_timeout_buffer: Duration = seconds(1), Time(NONE..=HOUR), "Node", NewConnections,
         "How much longer it is really kept, so that a client that sends at the last moment is heard.";
+    min_bytes_per_second: u32 = 240, Count(0..=1_000_000), "HTTP.SYS", NewConnections,
+        "Bytes that a client must send of a request's body, and take of an answer, in a second on average. The connection of a slower one is closed. A client that waits for the application is not slow. 0: no limit.";
     timeout: Duration = NONE, Time(NONE..=DAY), "Node", NewConnections,
         "Time without any byte in either direction after which a connection is closed. 0s: no limit.";
     max_requests_per_socket: u32 = 0, Count(0..=u32::MAX), "Node", NewConnections,
@@ -119,7 +121,11 @@ settings! {
     retry_after: Duration = seconds(1), Time(SECOND..=DAY), "Portico", AtOnce,
         "What 503 answers tell clients (Retry-After), rounded up to seconds.";
     max_in_flight_per_process: u32 = 1000, Count(1..=1_000_000), "Portico", AtOnce,
-        "Requests that one process works on at a time; further ones wait in the queue.";
+        "Requests that one process works on at a time; further ones wait in the queue. Those whose body has not arrived are not counted here.";
+    max_uploads_per_process: u32 = 10_000, Count(1..=1_000_000), "Portico", AtOnce,
+        "Requests whose body has not arrived, for each process of the prefix. Beyond: 503. When half of them are there, one client address (of IPv6: a /64) may have no more than a sixteenth.";
+    response_timeout: Duration = NONE, Time(NONE..=DAY), "Portico", AtOnce,
+        "How long a process may take until the head of its answer, from when it got the request, or the last part of its body. Beyond: 504. 0s: no limit.";
 }
 
 entries! {

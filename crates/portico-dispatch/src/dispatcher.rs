@@ -135,10 +135,8 @@ impl Dispatcher {
         }
         let client = self.clients.find(token);
         let is_last = client.is_none_or(|client| client.exchanges.is_empty());
-        let keep = exchange.facts.keep_alive
-            && !exchange.receiving
-            && !(self.draining && is_last)
-            && !refusal.ends_connection();
+        let ends = exchange.receiving || (self.draining && is_last) || refusal.ends_connection();
+        let keep = exchange.facts.keep_alive && !ends;
         answers::write(
             &mut self.commands,
             token,

@@ -102,10 +102,9 @@ impl Dispatcher {
 
 /// The member that a request's answer is waited for from, and not its client's bytes.
 fn owes_head(client: &Client, exchange: &Exchange) -> Option<MemberIndex> {
-    let is_paused = client.paused_by.is_some() || client.paused_by_us;
     match exchange.stage {
         Stage::With(index)
-            if !exchange.answer.has_begun() && (!exchange.receiving || is_paused) =>
+            if !exchange.answer.has_begun() && (!exchange.receiving || client.hold.is_held()) =>
         {
             Some(index)
         }

@@ -76,7 +76,7 @@ fn the_time_does_not_run_while_the_client_sends_and_runs_while_it_is_held_back()
     let mut held = host.connect();
     held.send("POST /held HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\na");
     let request = app.request();
-    app.simple(command::PAUSE, 0, request.token);
+    app.pause(&request);
     assert_eq!(held.answer().status, 504);
     sends.send("b");
     while app.next(event::BODY).flags & body_flag::LAST == 0 {}

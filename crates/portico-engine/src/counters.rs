@@ -15,6 +15,8 @@ pub struct Counters {
     pub bytes_read: u64,
     /// Bytes handed to the kernel.
     pub bytes_written: u64,
+    /// Connections closed because their peers were slower than `min_bytes_per_second`.
+    pub too_slow: u64,
 }
 
 impl Counters {
@@ -26,5 +28,6 @@ impl Counters {
         self.responses += other.responses;
         self.bytes_read += other.bytes_read;
         self.bytes_written += other.bytes_written;
+        self.too_slow += other.too_slow;
     }
 }

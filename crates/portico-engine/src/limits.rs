@@ -26,6 +26,20 @@ pub(crate) const PIPELINED_REQUESTS: usize = 1024;
 /// memory instead.
 pub(crate) const BODY_PIECE_BYTES: usize = 4 * 1024;
 
+/// Longest interval between two looks at how fast peers are, milliseconds; `connections_checking_interval` if that is
+/// shorter.
+pub(crate) const PACE_CHECK_MS: u64 = 5_000;
+
+/// Bytes that a peer which sends a body may be behind `min_bytes_per_second`: 17 seconds of HTTP.SYS's 240, for lines on
+/// which packets get lost.
+pub(crate) const SENDER_GRACE_BYTES: i64 = 4 * 1024;
+
+/// The same for a peer that reads an answer: a receiver may keep its window shut until it has room for so many.
+pub(crate) const READER_GRACE_BYTES: i64 = 64 * 1024;
+
+/// Bytes that a peer may be ahead of `min_bytes_per_second`; more does not help it later.
+pub(crate) const PACE_CREDIT_BYTES: i64 = 64 * 1024;
+
 /// Template numbers are below this.
 pub(crate) const MAX_TEMPLATES: usize = 256;
 

@@ -1,5 +1,6 @@
 //! Listeners: their sockets, settings and numbers of connections.
 
+use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,6 +10,7 @@ use portico_tls::{Context, ServerNames};
 
 use portico_sys::{Address, socket};
 
+use crate::connection::Pace;
 use crate::{ListenerId, ListenerOptions};
 
 /// A listening socket with its settings; or the settings alone, for connections that are adopted.
@@ -30,6 +32,10 @@ pub(crate) struct Listener {
     pub(crate) paused_until_ms: u64,
     /// When request timeouts are checked next, 0: no check is entered in the timers.
     pub(crate) check_ms: u64,
+    /// When the pace of peers is looked at next, 0: no look is entered in the timers.
+    pub(crate) pace_ms: u64,
+    /// What was found at the last look, by token.
+    pub(crate) paces: HashMap<u32, Pace>,
     closed: bool,
 }
 
@@ -64,6 +70,8 @@ impl Listener {
             total,
             paused_until_ms: 0,
             check_ms: 0,
+            pace_ms: 0,
+            paces: HashMap::new(),
             closed: false,
         }
     }

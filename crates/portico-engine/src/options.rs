@@ -18,6 +18,9 @@ pub struct ListenerOptions {
     /// Added to `keep_alive_timeout` before a connection is really closed, so that a client that sends at the last
     /// moment is still heard.
     pub keep_alive_timeout_buffer: Duration,
+    /// Bytes that a peer must send of a body, and take of an answer, in a second on average; 0: no limit, as in Node.
+    /// Below, its connection is closed.
+    pub min_bytes_per_second: u32,
     /// Inactivity timeout.
     pub timeout: Duration,
     /// How often `headers_timeout` and `request_timeout` are checked.
@@ -59,6 +62,7 @@ impl Default for ListenerOptions {
             request_timeout: Duration::from_secs(300),
             keep_alive_timeout: Duration::from_secs(5),
             keep_alive_timeout_buffer: Duration::from_secs(1),
+            min_bytes_per_second: 0,
             timeout: Duration::ZERO,
             connections_checking_interval: Duration::from_secs(30),
             max_requests_per_socket: 0,

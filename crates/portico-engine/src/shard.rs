@@ -3,6 +3,7 @@
 mod accepting;
 mod commands;
 mod ending;
+mod pace_check;
 mod pending;
 mod turn;
 
@@ -231,6 +232,7 @@ impl Shard {
         self.core.listeners.update(listener.0, options);
         self.set_default_context(listener.0);
         self.enter_check(listener.0);
+        self.enter_pace_check(listener.0);
         self.enter_deadlines_of(listener.0);
     }
 

@@ -245,6 +245,7 @@ impl Host {
             unrouted: totals.unrouted,
             bytes_read: totals.bytes_read,
             bytes_written: totals.bytes_written,
+            too_slow: totals.too_slow,
             listeners: listeners.collect(),
             prefixes: self.prefixes(&totals),
         }
@@ -269,6 +270,7 @@ impl Host {
                     refused: counted.refused,
                     lost: counted.lost,
                     moved: counted.moved,
+                    timed_out: counted.timed_out,
                     processes: self.processes(queue, *id, totals),
                 };
                 (queue.prefix.clone(), row)
@@ -313,6 +315,7 @@ impl Host {
                 state: if member.leaving { "leaving" } else { "serving" }.into(),
                 in_flight: counted.in_flight,
                 untaken: counted.untaken,
+                takes_nothing_seconds: counted.stalled_ms / 1000,
                 requests: counted.requests,
                 requests_per_second: self.rates.member(*id),
             })

@@ -82,6 +82,8 @@ fn queue(options: &portico_config::QueueOptions, shards: u32) -> QueueOptions {
         retry_after_seconds: u32::try_from(retry_after).unwrap_or(u32::MAX),
         // A shard knows only its own.
         max_in_flight: options.max_in_flight_per_process.div_ceil(shards),
+        max_uploads: options.max_uploads_per_process.div_ceil(shards),
+        response_timeout: options.response_timeout,
         ..QueueOptions::default()
     }
 }
@@ -100,6 +102,7 @@ fn limits(limits: &Limits) -> ListenerOptions {
         request_timeout: limits.request_timeout,
         keep_alive_timeout: limits.keep_alive_timeout,
         keep_alive_timeout_buffer: limits.keep_alive_timeout_buffer,
+        min_bytes_per_second: limits.min_bytes_per_second,
         timeout: limits.timeout,
         connections_checking_interval: limits.connections_checking_interval,
         max_requests_per_socket: limits.max_requests_per_socket,
@@ -165,6 +168,10 @@ mod tests {
             [queue]
             retry_after = "1500ms"
             max_in_flight_per_process = 5
+            max_uploads_per_process = 7
+            response_timeout = "20s"
+            [limits]
+            min_bytes_per_second = 100
             [[listener]]
             address = "127.0.0.1:8443"
             tls = true
@@ -184,6 +191,13 @@ mod tests {
         let settings = settings(Config::parse(text, "portico.toml").unwrap());
         assert_eq!(settings.default_queue.retry_after_seconds, 2);
         assert_eq!(settings.default_queue.max_in_flight, 3);
+        assert_eq!(settings.default_queue.max_uploads, 4);
+        assert_eq!(
+            settings.default_queue.response_timeout,
+            Duration::from_secs(20)
+        );
+        assert_eq!(settings.limits.min_bytes_per_second, 100);
+        assert_eq!(Settings::default().limits.min_bytes_per_second, 240);
         let listener = &settings.listeners[&8443];
         assert_eq!(
             (listener.scheme, listener.addresses.len()),

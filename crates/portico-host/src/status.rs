@@ -41,6 +41,8 @@ pub struct Status {
     pub bytes_read: u64,
     /// Bytes sent to clients.
     pub bytes_written: u64,
+    /// Connections closed because their clients were slower than `min_bytes_per_second`.
+    pub too_slow: u64,
     /// Ports.
     pub listeners: Vec<ListenerStatus>,
     /// Prefixes with a queue, and reserved ones, in canonical order.
@@ -83,6 +85,8 @@ pub struct PrefixStatus {
     pub lost: u64,
     /// Requests given to another process because the first one died.
     pub moved: u64,
+    /// Requests answered 504 because their process let `response_timeout` pass.
+    pub timed_out: u64,
     /// The processes that serve it.
     pub processes: Vec<ProcessStatus>,
 }
@@ -107,6 +111,9 @@ pub struct ProcessStatus {
     pub in_flight: u64,
     /// Those of them that it has not even taken.
     pub untaken: u64,
+    /// Seconds for which it has taken nothing of what is there for it: it is stopped, or its event loop is blocked. 0:
+    /// it takes what it gets.
+    pub takes_nothing_seconds: u64,
     /// Requests given to it.
     pub requests: u64,
     /// Requests a second, lately.
@@ -123,12 +130,15 @@ pub(crate) struct Totals {
     pub(crate) unrouted: u64,
     pub(crate) bytes_read: u64,
     pub(crate) bytes_written: u64,
+    pub(crate) too_slow: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MemberTotals {
     pub(crate) in_flight: u64,
     pub(crate) untaken: u64,
+    /// On the shard where it has been longest.
+    pub(crate) stalled_ms: u64,
     pub(crate) requests: u64,
 }
 
@@ -139,6 +149,7 @@ pub(crate) struct QueueTotals {
     pub(crate) refused: u64,
     pub(crate) lost: u64,
     pub(crate) moved: u64,
+    pub(crate) timed_out: u64,
 }
 
 impl Totals {
@@ -154,6 +165,7 @@ impl Totals {
         self.unrouted += shard.unrouted;
         self.bytes_read += shard.counters.bytes_read;
         self.bytes_written += shard.counters.bytes_written;
+        self.too_slow += shard.counters.too_slow;
     }
 }
 
@@ -161,6 +173,7 @@ impl MemberTotals {
     fn add(&mut self, stats: &MemberStats) {
         self.in_flight += u64::from(stats.in_flight);
         self.untaken += u64::from(stats.untaken);
+        self.stalled_ms = self.stalled_ms.max(stats.stalled_ms);
         self.requests += stats.requests;
     }
 }
@@ -172,6 +185,7 @@ impl QueueTotals {
         self.refused += stats.refused;
         self.lost += stats.lost;
         self.moved += stats.moved;
+        self.timed_out += stats.timed_out;
     }
 }
 

@@ -153,6 +153,8 @@ impl ListenerOptions {
             request_timeout: milliseconds(self.request_timeout),
             keep_alive_timeout: milliseconds(self.keep_alive_timeout),
             keep_alive_timeout_buffer: milliseconds(self.keep_alive_timeout_buffer),
+            // As Node, which has none.
+            min_bytes_per_second: 0,
             timeout: milliseconds(self.timeout),
             connections_checking_interval: milliseconds(self.connections_checking_interval),
             max_requests_per_socket: whole(self.max_requests_per_socket),

@@ -1,7 +1,7 @@
 //! Stream sockets. All are non-blocking and close-on-exec.
 
 use std::io::IoSlice;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::net::{
@@ -9,7 +9,7 @@ use rustix::net::{
     acceptfrom_with, sockopt,
 };
 
-use crate::{Address, Result};
+use crate::{Address, Errno, Result};
 
 /// Takes a connection from a listening socket, with the peer's address.
 ///
@@ -108,6 +108,23 @@ pub fn remote_address(socket: impl AsFd) -> Address {
         .unwrap_or_default()
 }
 
+/// Bytes that the kernel has taken and the peer has not acknowledged.
+///
+/// # Errors
+/// `EINVAL` for listening sockets.
+#[expect(unsafe_code, reason = "a request that rustix does not have")]
+pub fn unacknowledged(socket: impl AsFd) -> Result<u64> {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the kernel writes one number of this type through the pointer, which is valid for the call; the
+    // descriptor is open for as long as it is borrowed.
+    let result = unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+    if result == 0 {
+        return Ok(u64::try_from(bytes).unwrap_or(0));
+    }
+    let error = std::io::Error::last_os_error();
+    Err(Errno::from_io_error(&error).unwrap_or(Errno::INVAL))
+}
+
 /// The error that waits on a socket, 0 if none.
 #[must_use]
 pub fn pending_error(socket: impl AsFd) -> i32 {
@@ -141,7 +158,7 @@ pub fn set_keep_alive(socket: impl AsFd, on: bool, delay: Duration) -> Result<()
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
-    use crate::{Epoll, Errno, Interest, ReadyList};
+    use crate::{Epoll, Interest, ReadyList};
     use std::net::{TcpListener, TcpStream};
 
     #[test]
@@ -172,6 +189,16 @@ mod tests {
         end(&client).unwrap();
         assert!(wait()[0].hang_up);
         assert_eq!(receive(&socket, &mut buffer), Ok(0));
+    }
+
+    #[test]
+    fn what_the_peer_has_not_acknowledged_is_counted() {
+        let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+        assert_eq!(unacknowledged(&ours), Ok(0));
+        send(&ours, &[0; 1000]).unwrap();
+        assert!(unacknowledged(&ours).unwrap() >= 1000);
+        assert_eq!(receive(&theirs, &mut [0; 2000]), Ok(1000));
+        assert_eq!(unacknowledged(&ours), Ok(0));
     }
 
     #[test]

@@ -101,6 +101,7 @@ impl Connection {
             &mut exchange.held
         };
         out.extend_from_slice(bytes);
+        self.input.awaits_continue = false;
         self.after_record(core, sequence, flags & response_flag::ACK);
     }
 
@@ -153,6 +154,7 @@ impl Connection {
 
     /// `PAUSE` and `RESUME` of the connection.
     pub(crate) fn set_paused(&mut self, core: &mut Core, paused: bool) {
+        self.input.pauses = self.input.pauses.wrapping_add(u32::from(paused));
         self.input.paused = paused;
         if !paused {
             self.look_again(core);
@@ -164,6 +166,8 @@ impl Connection {
     pub(crate) fn set_body_wish(&mut self, core: &mut Core, sequence: u32, wish: BodyWish) {
         let is_in_work = sequence == self.input.sequence && self.input.has_body_to_come();
         if is_in_work && self.input.body != BodyWish::End {
+            let pauses = u32::from(wish == BodyWish::Nothing);
+            self.input.pauses = self.input.pauses.wrapping_add(pauses);
             self.input.body = wish;
             self.look_again(core);
         }

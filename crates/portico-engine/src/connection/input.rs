@@ -77,6 +77,10 @@ pub(crate) struct Input {
     pub(super) paused: bool,
     /// `PAUSE`, `RESUME` and `DISCARD` of the body in work.
     pub(super) body: BodyWish,
+    /// How often it, or a body, has been paused.
+    pub(super) pauses: u32,
+    /// The peer may wait for `100 Continue` before it sends the body.
+    pub(super) awaits_continue: bool,
     /// How the peer broke the protocol; the application decides what becomes of the connection.
     pub(super) refused: Option<ParseErrorCode>,
     /// The last request was handed over although too much output waits: the next must wait until it has been sent.
@@ -104,6 +108,8 @@ impl Input {
             end_handled: false,
             paused: false,
             body: BodyWish::default(),
+            pauses: 0,
+            awaits_continue: false,
             refused: None,
             over: false,
             keep_alive: true,

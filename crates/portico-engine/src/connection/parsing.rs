@@ -2,7 +2,7 @@
 
 use portico_channel::EventWriter;
 use portico_channel::layout::{body_flag, event};
-use portico_http::h1::{ChunkEvent, Head, leading_blank};
+use portico_http::h1::{ChunkEvent, Expect, Head, leading_blank};
 use portico_http::{ParseError, ParseErrorCode};
 
 use super::input::{BodyWish, Phase};
@@ -152,6 +152,7 @@ impl Connection {
     fn begin_request(&mut self, head: &Head, input: &[u8]) {
         self.input.sequence = self.input.sequence.wrapping_add(1);
         self.input.keep_alive = head.keep_alive;
+        self.input.awaits_continue = head.expect == Expect::Continue;
         self.exchanges.push(self.input.sequence);
         if head.upgrade {
             let attached = input.len() - to_usize(head.head_bytes).min(input.len());
@@ -181,6 +182,7 @@ impl Connection {
         } else {
             self.write_piece(events, event::BODY, self.input.sequence, part, left)?
         };
+        self.input.awaits_continue = false;
         let left = left - u64::try_from(count).unwrap_or(left).min(left);
         self.input.phase = Phase::Sized { left };
         if left == 0 {
@@ -202,6 +204,7 @@ impl Connection {
             return Err(Stop::Close(0));
         };
         let limits = listener.head_limits;
+        self.input.awaits_continue = false;
         let room = if self.input.body == BodyWish::End {
             input.len()
         } else {

@@ -173,6 +173,7 @@ impl Shard {
             .find(listener)
             .is_some_and(|entry| entry.options.notify_open);
         self.enter_check(listener);
+        self.enter_pace_check(listener);
         if let Some(connection) = self.connections.find(token) {
             connection.begin_handshake(&mut self.core);
             connection.enter_deadline(&mut self.core);

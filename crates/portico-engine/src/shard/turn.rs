@@ -196,6 +196,15 @@ impl Shard {
             self.check_requests(listener);
             self.enter_check(listener);
         }
+        if self
+            .core
+            .listeners
+            .find(listener)
+            .is_some_and(|entry| entry.pace_ms == deadline_ms)
+        {
+            self.check_pace(listener);
+            self.enter_pace_check(listener);
+        }
     }
 
     /// Tells of every connection of a listener whose request takes too long.
