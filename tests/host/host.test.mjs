@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import https from 'node:https';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -15,6 +15,7 @@ import { testsFolder } from '../support/mode.mjs';
 import { freePort, portico, startHost } from '../support/start-host.mjs';
 
 const APP = 'host/apps/member.cjs';
+const run = promisify(execFile);
 const isRoot = process.getuid() === 0;
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
@@ -122,24 +123,33 @@ describe('client certificates', () => {
   });
 });
 
+/** Where a user's own host is, with the environment that says so. `TMPDIR` says nothing. */
+function ownPlace(folder) {
+  const env = { ...process.env, XDG_RUNTIME_DIR: folder, TMPDIR: join(folder, 'tmp'), PORTICO_PROGRAM: portico, XDG_STATE_HOME: folder, PORTICO_REQUIRE: '1' };
+  delete env.PORTICO_HOST;
+  delete env.NODE_TEST_CONTEXT;
+  return { socket: join(folder, 'portico', 'host.sock'), env };
+}
+
+/** Starts a member that no host of the test's is behind. Resolves when it listens, or has said why not. */
+async function startAlone(t, env, prefix, name, { uid } = {}) {
+  const child = spawn(process.execPath, ['--import', 'portico/register', join(testsFolder, APP), prefix, name], {
+    cwd: testsFolder, env, stdio: ['ignore', 'pipe', 'inherit'], ...(uid !== undefined && { uid, gid: uid }),
+  });
+  t.after(() => child.kill('SIGKILL'));
+  const [text] = await once(child.stdout, 'data');
+  child.said = String(text);
+  if (uid === undefined) assert.match(child.said, /^listening/);
+  return child;
+}
+
 describe('a host on demand', () => {
   test('is started by the first process, shared by the next, and ends after the last', { timeout: 120_000 }, async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'portico-demand-'));
     t.after(() => rmSync(folder, { recursive: true, force: true }));
-    const socket = join(folder, 'run', 'host.sock');
+    const { socket, env } = ownPlace(folder);
     const port = await freePort();
-    const env = { ...process.env, PORTICO_HOST: socket, PORTICO_PROGRAM: portico, XDG_STATE_HOME: folder, PORTICO_REQUIRE: '1' };
-    delete env.NODE_TEST_CONTEXT;
-    const start = (path) => {
-      const child = spawn(process.execPath, ['--import', 'portico/register', join(testsFolder, APP), `http://*:${port}${path}`, path], {
-        cwd: testsFolder, env, stdio: ['ignore', 'pipe', 'inherit'],
-      });
-      t.after(() => child.kill('SIGKILL'));
-      return once(child.stdout, 'data').then(([text]) => {
-        assert.match(String(text), /^listening/);
-        return child;
-      });
-    };
+    const start = (path) => startAlone(t, env, `http://*:${port}${path}`, path);
     const children = await Promise.all([start('/a/'), start('/b/')]);
     assert.equal(await curl(`http://127.0.0.1:${port}/a/name`), '/a/');
     assert.equal(await curl(`http://127.0.0.1:${port}/b/name`), '/b/');
@@ -147,15 +157,67 @@ describe('a host on demand', () => {
     await Promise.all(children.map((child) => once(child, 'exit')));
     await eventually(() => !existsSync(socket), 'the host ends', 30_000);
   });
+
+  test('gives way to one that is started on purpose, and the processes move there', { timeout: 120_000 }, async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'portico-way-'));
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    const { socket, env } = ownPlace(folder);
+    const port = await freePort();
+    await startAlone(t, env, `http://*:${port}/`, 'it');
+    const host = spawn(portico, ['host', '--socket', socket, '--state', folder], { env, stdio: 'ignore' });
+    t.after(() => host.kill('SIGKILL'));
+    const ask = async () => JSON.parse((await run(portico, ['status', '--json'], { env })).stdout);
+    await eventually(async () => {
+      const status = await ask().catch(() => undefined);
+      return status?.pid === host.pid && status.prefixes.some(({ processes }) => processes.length === 1);
+    }, 'the process is with the new host', 30_000);
+    assert.equal((await ask()).on_demand, false);
+    assert.equal(await curl(`http://127.0.0.1:${port}/name`), 'it');
+    assert.equal(statSync(join(folder, 'portico')).mode & 0o777, 0o700);
+  });
+
+  test('is not started in a folder that is another user’s', { skip: noOtherUsers() }, async (t) => {
+    const [ANN, BOB] = [61_003, 61_004];
+    const folder = mkdtempSync(join(tmpdir(), 'portico-other-'));
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    chmodSync(folder, 0o755);
+    mkdirSync(join(folder, 'portico'));
+    chownSync(join(folder, 'portico'), BOB, BOB);
+    const { env } = ownPlace(folder);
+    const child = await startAlone(t, env, 'http://*:18080/', 'it', { uid: ANN });
+    assert.match(child.said, /error ERR_PORTICO_HOST_FOLDER/);
+    assert.deepEqual(readdirSync(join(folder, 'portico')), []);
+    chownSync(join(folder, 'portico'), ANN, ANN);
+    chmodSync(join(folder, 'portico'), 0o777);
+    const second = await startAlone(t, env, 'http://*:18080/', 'it', { uid: ANN });
+    assert.match(second.said, /error ERR_PORTICO_HOST_FOLDER/);
+  });
 });
 
 describe('going', () => {
-  test('a host that is killed is found again by its processes', async (t) => {
+  test('a host that is killed is started again by its processes where it is their user’s own', { timeout: 120_000 }, async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'portico-again-'));
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    const { env } = ownPlace(folder);
+    const port = await freePort();
+    await startAlone(t, env, `http://*:${port}/`, 'still here');
+    const { pid } = JSON.parse((await run(portico, ['status', '--json'], { env })).stdout);
+    process.kill(pid, 'SIGKILL');
+    await eventually(async () => (await curl(`http://127.0.0.1:${port}/name`).catch(() => '')) === 'still here', 'a host serves again', 20_000);
+  });
+
+  test('a host that PORTICO_HOST names is not replaced by its processes; they wait for it', { timeout: 120_000 }, async (t) => {
     const host = await startHost(t);
-    await host.member(APP, `http://*:${host.port}/`, { args: ['still here'] });
+    const member = await host.member(APP, `http://*:${host.port}/`, { args: ['still here'] });
     host.child.kill('SIGKILL');
     await once(host.child, 'exit');
-    await eventually(async () => (await curl(`${host.url}/name`).catch(() => '')) === 'still here', 'a host serves again', 20_000);
+    // It has tried, and says so.
+    await eventually(() => member.output().includes('PORTICO_HOST_LOST'), 'the process notices', 20_000);
+    await assert.rejects(host.cli('status'), { code: 3 });
+    const again = spawn(portico, ['host', '--config', host.file, '--socket', host.socket, '--state', host.folder], { env: host.env, stdio: 'ignore' });
+    t.after(() => again.kill('SIGKILL'));
+    await eventually(async () => (await curl(`${host.url}/name`).catch(() => '')) === 'still here', 'the host serves again', 20_000);
+    assert.equal((await host.status()).pid, again.pid);
   });
 
   test('an upgrade under load fails no request', { timeout: 120_000 }, async (t) => {

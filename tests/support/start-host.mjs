@@ -40,7 +40,7 @@ export async function startHost(t, { configuration = '', args = [], env = {} } =
   const own = { ...process.env, PORTICO_HOST: socket, PORTICO_PROGRAM: portico, XDG_STATE_HOME: folder, PORTICO_REQUIRE: '1', ...env };
   delete own.NODE_OPTIONS;
   delete own.NODE_TEST_CONTEXT;
-  const child = spawn(portico, ['host', '--config', file, '--socket', socket, ...args], { env: own, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(portico, ['host', '--config', file, '--socket', socket, '--state', folder, ...args], { env: own, stdio: ['ignore', 'pipe', 'pipe'] });
   const lines = [];
   for (const stream of [child.stdout, child.stderr]) createInterface({ input: stream }).on('line', (line) => lines.push(line));
   const host = {

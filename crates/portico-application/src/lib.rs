@@ -1,6 +1,6 @@
 //! The application's side of a host.
 //!
-//! [`register`] speaks to a host's control socket and comes back with an [`AttachedEngine`]: the same event and command
+//! [`find_and_register`] speaks to a host's control socket and comes back with an [`AttachedEngine`]: the same event and command
 //! records as an engine of one's own, but the shards are threads of another process. Knows neither JSON nor JavaScript:
 //! the lines of the control protocol are the caller's.
 #![forbid(unsafe_code)]
@@ -12,4 +12,4 @@ mod registration;
 mod scan;
 
 pub use attached_engine::AttachedEngine;
-pub use registration::{RegisterError, Registration, register};
+pub use registration::{RegisterError, Registration, find_and_register, register};

@@ -3,16 +3,15 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::time::Duration;
 
 use portico_channel::shared::OpenError;
+use portico_locate::{ConnectError, Location, connect};
 use portico_sys::{Bell, Errno, Ringer, descriptors};
-use rustix::net::sockopt::{Timeout, set_socket_timeout};
 
 use crate::AttachedEngine;
 
-/// How long the host may take to answer.
+/// How long the host may take to accept the connection, and to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Bytes of a line at most.
 const LINE_BYTES: usize = 64 * 1024;
@@ -32,8 +31,8 @@ pub struct Registration {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RegisterError {
-    /// Nobody listens on the control socket: no host is running.
-    NoHost(io::Error),
+    /// There is no host, or none that may be trusted; nothing was sent.
+    Connect(ConnectError),
     /// Speaking to the host failed, or it ended.
     Connection(io::Error),
     /// What the host handed over are no channels that this program understands.
@@ -45,7 +44,7 @@ pub enum RegisterError {
 impl std::fmt::Display for RegisterError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::NoHost(error) => write!(f, "no host is running: {error}"),
+            Self::Connect(error) => error.fmt(f),
             Self::Connection(error) => write!(f, "the connection to the host failed: {error}"),
             Self::Channel(error) => error.fmt(f),
             Self::Answer => f.write_str("the host's answer can't be understood"),
@@ -55,17 +54,29 @@ impl std::fmt::Display for RegisterError {
 
 impl std::error::Error for RegisterError {}
 
-/// Sends `request` (a line without its line feed) to the host that listens on `socket`, and takes what comes back.
-/// Blocks until the host has answered, at most 30 s.
+/// Finds the host ([`portico_locate::find`]) and sends it `request` (a line without its line feed). Returns what came
+/// back, and where the host is or would be. Blocks until the host has answered, at most 30 s.
 ///
 /// # Errors
 /// [`RegisterError`]. That the host refused the registration is no error: see [`Registration::answer`].
-pub fn register(socket: &Path, request: &str) -> Result<Registration, RegisterError> {
-    let stream = UnixStream::connect(socket).map_err(RegisterError::NoHost)?;
-    for direction in [Timeout::Recv, Timeout::Send] {
-        set_socket_timeout(&stream, direction, Some(PATIENCE))
-            .map_err(|errno| RegisterError::Connection(errno.into()))?;
-    }
+pub fn find_and_register(request: &str) -> (Location, Result<Registration, RegisterError>) {
+    let (location, stream) = portico_locate::find(None, PATIENCE);
+    let registration = stream
+        .map_err(RegisterError::Connect)
+        .and_then(|stream| converse(stream, request));
+    (location, registration)
+}
+
+/// The same for the host at this location.
+///
+/// # Errors
+/// As [`find_and_register`].
+pub fn register(location: &Location, request: &str) -> Result<Registration, RegisterError> {
+    let stream = connect(location, PATIENCE).map_err(RegisterError::Connect)?;
+    converse(stream, request)
+}
+
+fn converse(stream: UnixStream, request: &str) -> Result<Registration, RegisterError> {
     send_line(&stream, request).map_err(RegisterError::Connection)?;
     let (answer, descriptors) = receive_line(&stream)?;
     let engine = attach(descriptors)?;

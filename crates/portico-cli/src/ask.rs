@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use portico_host::client::{self, AskError};
-use portico_host::place;
 use portico_host::protocol::{
     Answer, Certificate, CertificateRecord, Request, ReservationRecord, Reserve,
 };
+use portico_locate::ConnectError;
 
 use crate::arguments::{self, CertArguments, ReserveArguments};
 use crate::style::{Style, printable};
@@ -25,23 +25,23 @@ pub(crate) fn ask(
     request: &Request,
     patience: Option<Duration>,
 ) -> Result<Answer, Failed> {
-    let path = place::client_socket(socket);
-    client::ask(&path, request, patience).map_err(|error| match error {
-        AskError::NoHost => Failed::no_host(format!(
-            "no host is running at {}: start one with `portico host` (or by systemd), or name another socket with \
-             --socket or PORTICO_HOST",
-            path.display()
+    let (location, stream) = portico_locate::find(socket, PATIENCE);
+    let path = location.path.display();
+    let stream = stream.map_err(|error| match error {
+        ConnectError::Absent { .. } => Failed::no_host(format!(
+            "no host is running at {path}: start one with `portico host` (or by systemd), or name another socket with \
+             --socket or PORTICO_HOST"
         )),
+        error => Failed::new(error.to_string()),
+    })?;
+    client::ask(&stream, request, patience).map_err(|error| match error {
         AskError::Refused(failure) => Failed::new(failure.to_string()),
-        AskError::Broken(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Failed::new(format!(
-            "this user may not connect to the host at {}: it belongs to somebody else",
-            path.display()
-        )),
         AskError::Broken(error) if has_ended(&error) => Failed::new(format!(
-            "the host at {} ended before it answered: its log says why",
-            path.display()
+            "the host at {path} ended before it answered: its log says why"
         )),
-        AskError::Broken(error) => Failed::new(format!("the host at {} gave no answer: {error}", path.display())),
+        AskError::Broken(error) => {
+            Failed::new(format!("the host at {path} gave no answer: {error}"))
+        }
         _ => Failed::new("the host can't be asked"),
     })
 }

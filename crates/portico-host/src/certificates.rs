@@ -8,6 +8,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use portico_sys::files;
 use portico_tls::{CertificateSummary, Context, ContextOptions, Identity};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
@@ -280,11 +281,7 @@ fn read(path: &str) -> Result<Vec<u8>, Failure> {
     if !Path::new(path).is_absolute() {
         return Err(unusable(path, "the path must be absolute"));
     }
-    let metadata = std::fs::metadata(path).map_err(|error| unusable(path, error))?;
-    if !metadata.is_file() || metadata.len() > MAX_FILE_BYTES {
-        return Err(unusable(path, "not a file, or one of more than 4 MiB"));
-    }
-    std::fs::read(path).map_err(|error| unusable(path, error))
+    files::read(Path::new(path), MAX_FILE_BYTES).map_err(|error| unusable(path, error))
 }
 
 fn unusable(path: &str, why: impl std::fmt::Display) -> Failure {

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use portico_locate::effective_user;
 use portico_sys::Credentials;
 
 use crate::host::{Host, Phase};
@@ -9,7 +10,7 @@ use crate::protocol::{Answer, Certificate, CertificateRecord, ReservationRecord,
 use crate::registry::{Owner, Queue};
 use crate::status::{ListenerStatus, PrefixStatus, ProcessStatus, Status, Totals};
 use crate::users::{self, parse_prefix, user_name};
-use crate::{Failure, code, place, rules};
+use crate::{Failure, code, rules};
 
 impl Host {
     /// Whether this peer may change the host: its own user, and root.
@@ -17,12 +18,12 @@ impl Host {
     /// # Errors
     /// `EACCES`.
     pub(crate) fn check_master(peer: &Credentials) -> Result<(), Failure> {
-        if peer.uid == 0 || peer.uid == place::effective_user() {
+        if peer.uid == 0 || peer.uid == effective_user() {
             return Ok(());
         }
         let text = format!(
             "only root and {}, whose host this is, may do that",
-            user_name(place::effective_user())
+            user_name(effective_user())
         );
         Err(Failure::new(code::EACCES, text))
     }

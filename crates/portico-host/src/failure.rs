@@ -36,10 +36,14 @@ pub mod code {
     pub const LIMIT: &str = "ERR_PORTICO_LIMIT";
     /// The application wrote something into its channel that is not allowed.
     pub const CHANNEL: &str = "ERR_PORTICO_CHANNEL";
+    /// The file of run-time reservations and certificates can't be understood.
+    pub const STATE: &str = "ERR_PORTICO_STATE";
     /// The configuration can't be used.
     pub const CONFIGURATION: &str = "ERR_PORTICO_CONFIGURATION";
     /// The new program did not take over.
     pub const UPGRADE: &str = "ERR_PORTICO_UPGRADE";
+    /// Others could have put things into a folder of the host's.
+    pub const HOST_FOLDER: &str = "ERR_PORTICO_HOST_FOLDER";
     /// Something of the system failed.
     pub const SYSTEM: &str = "ERR_PORTICO_SYSTEM";
     /// Not for this user.

@@ -30,6 +30,7 @@ mod run;
 pub mod settings;
 pub mod state;
 pub mod status;
+mod succession;
 mod systemd;
 mod upgrade;
 pub mod users;

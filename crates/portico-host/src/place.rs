@@ -1,72 +1,29 @@
-//! Where a host is reached, and how it is made sure that there is one host there.
+//! How it is made sure that there is one host at a control socket, and where it keeps what outlives it.
 //!
 //! A host holds a lock (flock(2)) on a file beside its socket for as long as it lives, and hands it on at an upgrade.
 //! Who holds it may replace a socket that a dead host left. The socket is made under another name and renamed, so it
 //! has its mode, and somebody who listens, from its first moment.
 
 use std::cell::Cell;
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Seek, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use portico_locate::folder;
+use portico_locate::{ConnectError, Location, NamedBy, SYSTEM_SOCKET, connect, effective_user};
+use portico_sys::files::{self, Access};
 use rustix::fs::{FlockOperation, flock};
 
 use crate::{Failure, code};
 
-/// The socket of the host for all users.
-pub const SYSTEM_SOCKET: &str = "/run/portico/host.sock";
-/// The environment variable that names another one.
-pub const SOCKET_VARIABLE: &str = "PORTICO_HOST";
 /// How long a second host waits for a first one that has the lock to answer, or to end.
 const PATIENCE: Duration = Duration::from_secs(5);
 const STEP: Duration = Duration::from_millis(20);
-
-/// The socket that a client uses: `explicit`, else `PORTICO_HOST`, else the system host's if somebody listens there,
-/// else the user's own.
-#[must_use]
-pub fn client_socket(explicit: Option<&Path>) -> PathBuf {
-    named(explicit).unwrap_or_else(|| {
-        let system = PathBuf::from(SYSTEM_SOCKET);
-        if UnixStream::connect(&system).is_ok() {
-            system
-        } else {
-            own_socket()
-        }
-    })
-}
-
-/// The socket that a new host makes: `explicit`, else `PORTICO_HOST`, else the system host's for root (unless it is
-/// started on demand), else the user's own.
-#[must_use]
-pub fn host_socket(explicit: Option<&Path>, on_demand: bool) -> PathBuf {
-    named(explicit).unwrap_or_else(|| {
-        if is_root() && !on_demand {
-            PathBuf::from(SYSTEM_SOCKET)
-        } else {
-            own_socket()
-        }
-    })
-}
-
-fn named(explicit: Option<&Path>) -> Option<PathBuf> {
-    let variable = || std::env::var_os(SOCKET_VARIABLE).filter(|value| !value.is_empty());
-    explicit
-        .map(Path::to_owned)
-        .or_else(|| variable().map(PathBuf::from))
-}
-
-fn own_socket() -> PathBuf {
-    let folder = std::env::var_os("XDG_RUNTIME_DIR").filter(|value| !value.is_empty());
-    let folder = folder.map_or_else(
-        || PathBuf::from(format!("/tmp/portico-{}", effective_user())),
-        |folder| PathBuf::from(folder).join("portico"),
-    );
-    folder.join("host.sock")
-}
+const SHORT_STEP: Duration = Duration::from_millis(1);
 
 /// The folder of what must outlive the host: `explicit`, else systemd's, else `/var/lib/portico` for root, else the
 /// user's (XDG base directories).
@@ -79,22 +36,12 @@ pub fn state_folder(explicit: Option<&Path>) -> PathBuf {
     if let Some(folder) = variable("STATE_DIRECTORY") {
         return PathBuf::from(folder);
     }
-    if is_root() {
+    if effective_user() == 0 {
         return PathBuf::from("/var/lib/portico");
     }
     let state = variable("XDG_STATE_HOME").map(PathBuf::from);
     let home = || PathBuf::from(variable("HOME").unwrap_or_default()).join(".local/state");
     state.unwrap_or_else(home).join("portico")
-}
-
-/// The user this process acts as.
-#[must_use]
-pub fn effective_user() -> u32 {
-    rustix::process::geteuid().as_raw()
-}
-
-fn is_root() -> bool {
-    effective_user() == 0
 }
 
 /// Being the host of a socket.
@@ -122,19 +69,25 @@ impl Place {
     /// # Errors
     /// The folder can't be made, is not the user's alone, or the lock is held by somebody who does not answer.
     pub fn take(path: &Path) -> Result<Taken, Failure> {
+        Self::take_with(path, STEP)
+    }
+
+    /// The same for one who knows that the host before is about to end, and wants to be the first then.
+    ///
+    /// # Errors
+    /// As [`Place::take`].
+    pub(crate) fn take_at_once(path: &Path) -> Result<Taken, Failure> {
+        Self::take_with(path, SHORT_STEP)
+    }
+
+    fn take_with(path: &Path, step: Duration) -> Result<Taken, Failure> {
         make_folder(path)?;
         let lock_path = lock_path(path);
-        let mut lock = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(&lock_path)
+        let mut lock = files::open_own(&lock_path, Access::Update)
             .map_err(|error| failed("the lock file", &lock_path, &error))?;
         let start = Instant::now();
         while flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-            if UnixStream::connect(path).is_ok() {
+            if is_answered(path) {
                 return Ok(Taken::Occupied(read_pid(&mut lock)));
             }
             if start.elapsed() > PATIENCE {
@@ -147,7 +100,7 @@ impl Place {
                 );
                 return Err(Failure::new(code::EADDRINUSE, text));
             }
-            std::thread::sleep(STEP);
+            std::thread::sleep(step);
         }
         let place = Self {
             path: path.to_owned(),
@@ -235,40 +188,27 @@ fn read_pid(lock: &mut File) -> Option<u32> {
     text.trim().parse().ok()
 }
 
-/// Makes the socket's folder for its user alone (the system host's: for all to enter). One that is there must be the
-/// user's or root's, and nobody else may write to it: who can, could put another socket there.
+/// Makes the socket's folder for its user alone (the system host's: for all to enter). One that is there, and all above
+/// it, must be the user's or root's, and nobody else may write to it: who can, could put another socket there.
 fn make_folder(path: &Path) -> Result<(), Failure> {
-    let Some(folder) = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-    else {
-        let text = format!(
-            "{} is no path of a socket: name one in a folder, such as ./host.sock",
-            path.display()
-        );
-        return Err(Failure::new(code::SYSTEM, text));
-    };
-    let system = Some(folder) == Path::new(SYSTEM_SOCKET).parent();
+    let folder = folder::of(path);
+    let system = folder == folder::of(Path::new(SYSTEM_SOCKET));
     let mode = if system { 0o755 } else { 0o700 };
-    DirBuilder::new()
-        .recursive(true)
-        .mode(mode)
-        .create(folder)
-        .map_err(|error| failed("the folder", folder, &error))?;
-    let found =
-        fs::symlink_metadata(folder).map_err(|error| failed("the folder", folder, &error))?;
-    let sticky = found.mode() & 0o1000 != 0;
-    let open = found.mode() & 0o022 != 0 && !sticky;
-    let ours = found.uid() == effective_user() || found.uid() == 0;
-    if !found.is_dir() || !ours || open {
-        let text = format!(
-            "the folder {} is not safe for the control socket: it must belong to this user or root, and nobody else may \
-             write to it",
-            folder.display()
-        );
-        return Err(Failure::new(code::SYSTEM, text));
-    }
+    folder::make(folder, mode)
+        .map_err(|error| Failure::new(code::HOST_FOLDER, error.to_string()))?;
     Ok(())
+}
+
+/// Whether a host listens there.
+fn is_answered(path: &Path) -> bool {
+    let location = Location {
+        path: path.to_owned(),
+        named_by: NamedBy::Option,
+    };
+    matches!(
+        connect(&location, STEP),
+        Ok(_) | Err(ConnectError::Busy { .. })
+    )
 }
 
 fn failed(what: &str, path: &Path, error: &io::Error) -> Failure {
@@ -278,6 +218,7 @@ fn failed(what: &str, path: &Path, error: &io::Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::net::UnixStream;
 
     fn take(path: &Path) -> Place {
         match Place::take(path).unwrap() {
@@ -311,5 +252,36 @@ mod tests {
         fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
         let failure = Place::take(&folder.path().join("host.sock")).unwrap_err();
         assert!(failure.message.contains("not safe"), "{failure}");
+    }
+
+    #[test]
+    fn a_lock_file_that_is_not_ours_is_refused_and_left_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let precious = folder.path().join("precious");
+        fs::write(&precious, "precious").unwrap();
+        let lock = folder.path().join("host.lock");
+        std::os::unix::fs::symlink(&precious, &lock).unwrap();
+        let refused = || Place::take(&folder.path().join("host.sock")).unwrap_err();
+        assert!(refused().message.contains("symbolic link"));
+        fs::remove_file(&lock).unwrap();
+        fs::hard_link(&precious, &lock).unwrap();
+        assert!(refused().message.contains("hard links"));
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+    }
+
+    #[test]
+    fn what_lies_in_the_way_of_the_socket_is_replaced_and_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let precious = folder.path().join("precious");
+        fs::write(&precious, "precious").unwrap();
+        for name in ["host.sock", "host.sock.new"] {
+            std::os::unix::fs::symlink(&precious, folder.path().join(name)).unwrap();
+        }
+        let path = folder.path().join("host.sock");
+        let _listener = take(&path).listen(0o600).unwrap();
+        UnixStream::connect(&path).unwrap();
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+        let mode = fs::metadata(&precious).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o644);
     }
 }

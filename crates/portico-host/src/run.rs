@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use portico_dispatch::ShardThread;
+use portico_locate::{effective_user, host_location};
 use portico_router::Scheme;
 use portico_sys::descriptors;
 use portico_sys::socket::{is_unix, local_address};
@@ -28,6 +29,7 @@ use crate::protocol::Reply;
 use crate::registry::Owner;
 use crate::settings::Settings;
 use crate::state::StateFile;
+use crate::succession;
 use crate::systemd::{self, Activated};
 use crate::users::parse_prefix;
 use crate::watchdog::{self, Heart};
@@ -79,8 +81,8 @@ pub fn run(start: Start) -> Result<Ended, Failure> {
 fn begin(start: Start, activated: Vec<Activated>) -> Result<Ended, Failure> {
     let settings = configuration::read(start.configuration.as_deref())?;
     let named = start.socket.as_deref().or(settings.socket.as_deref());
-    let socket = place::host_socket(named, start.on_demand);
-    let place = match Place::take(&socket)? {
+    let socket = host_location(named, start.on_demand).path;
+    let place = match succession::take(&socket, start.on_demand)? {
         Taken::Host(place) => place,
         Taken::Occupied(pid) => return Ok(Ended::AnotherRuns { socket, pid }),
     };
@@ -139,16 +141,13 @@ fn make(
     listeners: Listeners,
 ) -> Result<Host, Failure> {
     let state_file = StateFile::in_folder(&place::state_folder(start.state.as_deref()));
-    let (state, problem) = state_file.load()?;
-    if let Some(problem) = problem {
-        tracing::error!("{problem}");
-    }
+    let state = state_file.load()?;
     Host::new(start, place, settings, state, state_file, listeners)
 }
 
 /// The system's host is for all users (reservations decide), a user's own for that user.
 fn mode(host: &Host) -> u32 {
-    if place::effective_user() == 0 && !host.start.on_demand {
+    if effective_user() == 0 && !host.start.on_demand {
         0o666
     } else {
         0o600

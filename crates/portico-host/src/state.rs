@@ -1,17 +1,21 @@
 //! Reservations and certificates made at run time, in a file that outlives the host.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fmt::Display;
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use portico_locate::folder::{self, Owners};
+use portico_sys::files::{self, Access};
 use serde::{Deserialize, Serialize};
 
-use crate::Failure;
 use crate::protocol::{CertificateRecord, ReservationRecord};
+use crate::{Failure, code};
 
 const FILE: &str = "state.json";
 const VERSION: u32 = 1;
+/// Bytes of the file, at most.
+const MAX_BYTES: u64 = 64 << 20;
 
 /// What the file holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,37 +44,36 @@ impl StateFile {
         }
     }
 
-    /// Reads the file. One that can't be understood is put aside under another name, which is returned with the
-    /// reason, and the state is empty.
+    /// Reads the file; none is an empty state. Blocks on the disk.
     ///
     /// # Errors
-    /// The file is there and can't be read or put aside.
-    pub fn load(&self) -> Result<(State, Option<String>), Failure> {
-        let bytes = match fs::read(&self.path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok((State::default(), None));
-            }
-            Err(error) => return Err(self.failed("can't be read", &error)),
+    /// The file is there and can't be read or understood. It stays as it is, for a person to decide: without it,
+    /// prefixes that it reserves would be open to all.
+    pub fn load(&self) -> Result<State, Failure> {
+        let failed = |error: &dyn Display| self.failed("can't be read", error);
+        match folder::check(folder::of(&self.path), Owners::UsAndRoot) {
+            Err(error) if error.is_missing() => return Ok(State::default()),
+            checked => checked.map_err(|error| failed(&error))?,
         };
+        let bytes = match files::open_own(&self.path, Access::Read) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(State::default()),
+            opened => opened.and_then(|file| files::read_all(file, MAX_BYTES)),
+        };
+        let bytes = bytes.map_err(|error| failed(&error))?;
         let problem = match serde_json::from_slice::<State>(&bytes) {
-            Ok(state) if state.version == VERSION => return Ok((state, None)),
+            Ok(state) if state.version == VERSION => return Ok(state),
             Ok(state) => format!(
                 "it has version {}, and this program knows {VERSION}",
                 state.version
             ),
             Err(error) => error.to_string(),
         };
-        let aside = self.aside();
-        fs::rename(&self.path, &aside)
-            .map_err(|error| self.failed("can't be put aside", &error))?;
-        let told = format!(
-            "the state file {} can't be understood ({problem}); it was kept as {}, and the reservations and certificates \
-             in it are not in force: correct it, put it back and start the host again, or add them again",
-            self.path.display(),
-            aside.display()
+        let text = format!(
+            "the state file {} can't be understood ({problem}). It holds reservations and certificates: correct it, or move it \
+             away and add them again; then start the host again",
+            self.path.display()
         );
-        Ok((State::default(), Some(told)))
+        Err(Failure::new(code::STATE, text))
     }
 
     /// Writes the file, whole or not at all. Blocks until the disk has it.
@@ -83,40 +86,32 @@ impl StateFile {
     }
 
     fn write(&self, state: &State) -> io::Result<()> {
-        let folder = self.path.parent().unwrap_or(Path::new("/"));
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)?;
+        let folder = folder::of(&self.path);
+        folder::make(folder, 0o700).map_err(io::Error::other)?;
         let state = State {
             version: VERSION,
             ..state.clone()
         };
         let mut bytes = serde_json::to_vec_pretty(&state)?;
         bytes.push(b'\n');
+        if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MAX_BYTES {
+            return Err(io::Error::other(format!(
+                "it would have more than {MAX_BYTES} bytes"
+            )));
+        }
         let new = self.path.with_extension("json.new");
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&new)?;
+        match fs::remove_file(&new) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = files::open_own(&new, Access::Create)?;
         file.write_all(&bytes)?;
         file.sync_all()?;
         fs::rename(&new, &self.path)?;
         File::open(folder)?.sync_all()
     }
 
-    fn aside(&self) -> PathBuf {
-        let free = |number: &u32| !self.numbered(*number).exists();
-        self.numbered((1..).find(free).unwrap_or(u32::MAX))
-    }
-
-    fn numbered(&self, number: u32) -> PathBuf {
-        self.path.with_extension(format!("json.broken-{number}"))
-    }
-
-    fn failed(&self, what: &str, error: &io::Error) -> Failure {
+    fn failed(&self, what: &str, error: &dyn Display) -> Failure {
         Failure::system(
             &format!("the state file {} {what}", self.path.display()),
             error,
@@ -132,7 +127,7 @@ mod tests {
     fn what_was_saved_is_loaded_and_a_missing_file_is_empty() {
         let folder = tempfile::tempdir().unwrap();
         let file = StateFile::in_folder(&folder.path().join("deep/er"));
-        assert_eq!(file.load().unwrap(), (State::default(), None));
+        assert_eq!(file.load().unwrap(), State::default());
         let mut state = State::default();
         state.reservations.push(ReservationRecord {
             prefix: "http://+:80/".into(),
@@ -140,23 +135,47 @@ mod tests {
             ..ReservationRecord::default()
         });
         file.save(&state).unwrap();
-        assert_eq!(file.load().unwrap().0.reservations, state.reservations);
+        assert_eq!(file.load().unwrap().reservations, state.reservations);
     }
 
     #[test]
-    fn a_broken_file_is_kept_aside_and_told() {
+    fn a_broken_file_stops_the_start_and_stays_as_it_is() {
         let folder = tempfile::tempdir().unwrap();
         let file = StateFile::in_folder(folder.path());
-        for (number, text) in ["{", r#"{"version":9}"#].into_iter().enumerate() {
+        for text in ["{", r#"{"version":9}"#] {
             fs::write(&file.path, text).unwrap();
-            let (state, told) = file.load().unwrap();
-            assert_eq!(state, State::default());
-            let kept = folder
-                .path()
-                .join(format!("state.json.broken-{}", number + 1));
-            assert_eq!(fs::read_to_string(&kept).unwrap(), text);
-            assert!(told.unwrap().contains(&kept.display().to_string()));
-            assert!(!file.path.exists());
+            let failure = file.load().unwrap_err();
+            assert!(failure.message.contains("can't be understood"), "{failure}");
+            assert_eq!(fs::read_to_string(&file.path).unwrap(), text);
         }
+    }
+
+    #[test]
+    fn what_is_no_file_of_ours_is_neither_waited_for_nor_believed() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = StateFile::in_folder(folder.path());
+        let fails = |part: &str| {
+            let failure = file.load().unwrap_err();
+            assert!(failure.message.contains(part), "{failure}");
+            fs::remove_file(&file.path).unwrap();
+        };
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        let fifo = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, &file.path, fifo, mode, 0).unwrap();
+        fails("no regular file");
+        std::os::unix::fs::symlink("/dev/zero", &file.path).unwrap();
+        fails("symbolic link");
+        File::create(&file.path)
+            .unwrap()
+            .set_len(MAX_BYTES + 1)
+            .unwrap();
+        fails("more than");
+        // In the way of the next one; removed, not followed.
+        let precious = folder.path().join("precious");
+        fs::write(&precious, "precious").unwrap();
+        std::os::unix::fs::symlink(&precious, folder.path().join("state.json.new")).unwrap();
+        file.save(&State::default()).unwrap();
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+        file.load().unwrap();
     }
 }

@@ -3,7 +3,7 @@
 //! A thin layer over `rustix`: readiness ([`Epoll`]), stream sockets ([`socket`]), one deadline descriptor
 //! ([`DeadlineTimer`]), wake-ups between threads ([`Wake`]) and between processes ([`Bell`]), clocks ([`clock`]), descriptors over Unix sockets
 //! ([`descriptors`]) and who is at their other end ([`peer_credentials`]), listening sockets ([`listening`],
-//! [`inherited`]). Nothing here blocks but [`Epoll::wait`]. Errors are [`Errno`], because the engine decides by number.
+//! [`inherited`]), files that others could have put in our way ([`files`]). Nothing here blocks but the disk and [`Epoll::wait`]. Errors are [`Errno`], because the engine decides by number.
 #![deny(unsafe_code)]
 
 mod address;
@@ -14,6 +14,7 @@ mod deadline_timer;
 pub mod descriptors;
 mod ending;
 mod epoll;
+pub mod files;
 pub mod inherited;
 pub mod listening;
 pub mod socket;

@@ -14,6 +14,7 @@ use portico_channel::layout::{event, request_flag, response_flag};
 use portico_channel::shared::LAYOUT_VERSION;
 use portico_channel::{CommandWriter, EventWriter, Records, Response};
 use portico_host::protocol::PROTOCOL_VERSION;
+use portico_locate::{Location, NamedBy};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
 
@@ -38,7 +39,11 @@ pub(crate) fn register_line(prefix: &str, name: &str) -> String {
 /// Registers; the host's answer if it refuses.
 fn register(socket: &Path, prefix: &str, name: &str) -> Result<Registration, Value> {
     let line = register_line(prefix, name);
-    let registration = portico_application::register(socket, &line)
+    let location = Location {
+        path: socket.to_owned(),
+        named_by: NamedBy::Variable,
+    };
+    let registration = portico_application::register(&location, &line)
         .unwrap_or_else(|error| panic!("{prefix}: {error}"));
     if registration.engine.is_some() {
         Ok(registration)

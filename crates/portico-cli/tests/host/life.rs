@@ -101,13 +101,52 @@ fn a_signal_ends_the_host_too() {
 }
 
 #[test]
-fn a_broken_state_file_is_told_and_kept_aside() {
+fn a_host_does_not_start_without_the_reservations_of_a_broken_state_file() {
     let folder = folder();
     let state = folder.path().join("state");
     fs::create_dir(&state).unwrap();
-    fs::write(state.join("state.json"), "{ not json").unwrap();
+    let file = state.join("state.json");
+    let starts = || {
+        let output = command(folder.path(), &["host"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    fs::write(&file, "{ not json").unwrap();
+    let error = starts();
+    assert!(
+        error.contains("can't be understood") && error.contains("state.json"),
+        "{error}"
+    );
+    assert_eq!(fs::read_to_string(&file).unwrap(), "{ not json");
+    // Nobody ever writes to it.
+    fs::remove_file(&file).unwrap();
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, &file, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    assert!(starts().contains("no regular file"));
+}
+
+#[test]
+fn a_host_that_is_started_on_purpose_takes_the_place_of_one_on_demand() {
+    let folder = folder();
+    let mut demanded = command(folder.path(), &["host", "--on-demand"])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let socket = folder.path().join("host.sock");
+    wait_for("a host", || UnixStream::connect(&socket).is_ok());
+    let port = free_port();
+    let application = Application::start(&socket, &format!("http://*:{port}/"), "it").unwrap();
     let host = Host::start_in(folder, &[]);
-    assert!(host.log().contains("state.json.broken-1"), "{}", host.log());
-    let kept = fs::read_to_string(state.join("state.json.broken-1")).unwrap();
-    assert_eq!(kept, "{ not json");
+    wait_for("the other one to end", || {
+        demanded.try_wait().unwrap().is_some()
+    });
+    assert!(demanded.wait().unwrap().success());
+    wait_for("the new one to answer", || {
+        host.portico(&["status"]).status.success()
+    });
+    assert_eq!(host.status()["on_demand"], false);
+    assert_eq!(host.status()["pid"], host.child.id());
+    let log = host.log();
+    assert!(log.contains("an application has started"), "{log}");
+    drop(application);
 }

@@ -11,6 +11,7 @@ mod load;
 mod registrations;
 mod restarting;
 mod service_manager;
+mod standing_in;
 mod stuck;
 mod upgrading;
 
@@ -18,4 +19,10 @@ mod upgrading;
 #[test]
 fn application_process() {
     application::process_main();
+}
+
+/// Not a test: what `standing_in::StandIn` starts.
+#[test]
+fn stand_in_process() {
+    standing_in::process_main();
 }

@@ -47,7 +47,7 @@ const listening = new WeakSet<ServerObject>();
 async function register(server: ServerObject & { _listeningId?: number }, attached: AttachedServer, prefix: string): Promise<void> {
   const { _listeningId: attempt } = server;
   try {
-    const grant = await registerPrefix(prefix, true);
+    const grant = await registerPrefix(prefix);
     // `close` was called meanwhile.
     if (server._listeningId !== attempt) {
       grant.connection.discard();

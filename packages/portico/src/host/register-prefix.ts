@@ -7,7 +7,6 @@ import { LAYOUT_VERSION } from '../generated/layout';
 import type { HostConnection } from '../native/binding';
 import { loadBinding } from '../native/load';
 import { prefixError } from './errors';
-import { controlSockets } from './places';
 import { startHost } from './start-host';
 
 /** Version of the control protocol. */
@@ -27,20 +26,14 @@ export interface Grant {
 }
 
 /**
- * Registers a prefix.
+ * Registers a prefix. If no host is running and the place is this user's own, one is started; where `PORTICO_HOST` names
+ * another place, that is for whoever runs that host, with its configuration.
  *
- * @param mayStart whether a host is started if none runs
  * @throws an error with the host's code, or `ERR_PORTICO_NO_HOST`
  */
-export async function registerPrefix(prefix: string, mayStart: boolean): Promise<Grant> {
-  const sockets = controlSockets();
-  for (const socket of sockets) {
-    const connection = await ask(socket, prefix);
-    if (!connection.isAbsent) return granted(connection, prefix);
-  }
-  const own = sockets[sockets.length - 1];
-  if (!mayStart) throw prefixError('ERR_PORTICO_NO_HOST', `No Portico host listens on ${own}.`, prefix);
-  return startAndAsk(own, prefix);
+export async function registerPrefix(prefix: string): Promise<Grant> {
+  const connection = await ask(prefix);
+  return connection.mayBeStarted ? startAndAsk(connection.socket, prefix) : granted(connection, prefix);
 }
 
 async function startAndAsk(socket: string, prefix: string): Promise<Grant> {
@@ -48,8 +41,8 @@ async function startAndAsk(socket: string, prefix: string): Promise<Grant> {
   const host = startHost(socket);
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-    const connection = await ask(socket, prefix);
-    if (!connection.isAbsent) return granted(connection, prefix);
+    const connection = await ask(prefix);
+    if (!connection.mayBeStarted) return granted(connection, prefix);
     if (host.failure !== undefined) throw host.failure;
     if (Date.now() > deadline) {
       throw prefixError('ERR_PORTICO_NO_HOST', `The host that was started on ${socket} does not answer: ${connection.failure}`, prefix);
@@ -57,15 +50,15 @@ async function startAndAsk(socket: string, prefix: string): Promise<Grant> {
   }
 }
 
-function ask(socket: string, prefix: string): Promise<HostConnection> {
-  return loadBinding().connectHost(socket, JSON.stringify({
+function ask(prefix: string): Promise<HostConnection> {
+  return loadBinding().connectHost(JSON.stringify({
     type: 'register', protocol: PROTOCOL, layout: LAYOUT_VERSION, prefix,
     process: { pid: process.pid, program: basename(process.argv[1] ?? 'node'), node: process.versions.node },
   }));
 }
 
 function granted(connection: HostConnection, prefix: string): Grant {
-  if (connection.answer === '') throw prefixError('ERR_PORTICO_HOST', `Listening on ${prefix} failed: ${connection.failure}`, prefix);
+  if (connection.answer === '') throw prefixError(connection.failureCode, `Listening on ${prefix} failed: ${connection.failure}.`, prefix);
   const answer = JSON.parse(connection.answer) as {
     type?: string; code?: string; message?: string; prefix?: string; address?: Grant['address'];
   };

@@ -137,7 +137,7 @@ export class Registration implements PrefixOwner {
   async #reregister(pauseMs: number): Promise<void> {
     while (!this.#left) {
       try {
-        const grant = await registerPrefix(this.#prefix, true);
+        const grant = await registerPrefix(this.#prefix);
         if (this.#left) {
           grant.connection.discard();
           return;

@@ -3,10 +3,11 @@
  */
 
 import { spawn } from 'node:child_process';
-import { accessSync, constants, closeSync, openSync, readFileSync } from 'node:fs';
+import { accessSync, constants, closeSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { loadBinding } from '../native/load';
 import { prefixError } from './errors';
-import { prepareFolder, programs } from './places';
+import { programs } from './places';
 
 /** Bytes of the log that an error quotes. */
 const LOG_TAIL = 2000;
@@ -19,10 +20,9 @@ export interface StartingHost {
 
 /** Starts the program with a control socket. Throws an error with a code if there is no program. */
 export function startHost(socket: string): StartingHost {
-  prepareFolder(socket);
   const program = findProgram();
   const log = join(dirname(socket), 'host.log');
-  const output = openSync(log, 'a', 0o600);
+  const output = openLog(socket, log);
   const state: { failure: Error | undefined } = { failure: undefined };
   try {
     const child = spawn(program, ['host', '--on-demand', '--socket', socket], {
@@ -42,6 +42,15 @@ export function startHost(socket: string): StartingHost {
     closeSync(output);
   }
   return state;
+}
+
+/** In a folder that others may write to, somebody could stand in for the host: none is started there. */
+function openLog(socket: string, log: string): number {
+  try {
+    return loadBinding().openHostLog(socket, log);
+  } catch (error) {
+    throw prefixError('ERR_PORTICO_HOST_FOLDER', `No host is started: ${(error as Error).message}.`);
+  }
 }
 
 function findProgram(): string {

@@ -150,8 +150,12 @@ export interface HostConnection {
   readonly answer: string;
   /** Why there is no answer. */
   readonly failure: string;
-  /** Nobody listens on the socket. */
-  readonly isAbsent: boolean;
+  /** The code of that failure. */
+  readonly failureCode: string;
+  /** The control socket that this is about. */
+  readonly socket: string;
+  /** No host is running, and an application may start one on that socket. */
+  readonly mayBeStarted: boolean;
   /** Whether the answer came with channels. */
   readonly hasEngine: boolean;
   /** A copy of the control connection's descriptor; whoever takes it closes it. Before `createEngine`. */
@@ -160,14 +164,17 @@ export interface HostConnection {
   discard(): void;
   /** Hangs the channels into the event loop. Its only listener has number 0. `threads` is not looked at. Once. */
   createEngine(options: EngineOptions): Engine;
-  /** Sends a line to the host that listens on a Unix socket and waits for its answer, in the background. */
-  connectHost(socket: string, request: string): Promise<HostConnection>;
 }
 
 export interface Binding {
   /** Of the crate that the add-on was built from: that of the package. */
   version(): string;
   createEngine(options: EngineOptions): Engine;
-  /** Sends a line to the host that listens on a Unix socket and waits for its answer, in the background. */
-  connectHost(socket: string, request: string): Promise<HostConnection>;
+  /** Finds the host, sends it a line and waits for its answer, in the background. */
+  connectHost(request: string): Promise<HostConnection>;
+  /**
+   * Makes the folder of a control socket, and opens the log of the host that is to be started there. The caller closes
+   * the descriptor. Throws if others could have put something into the folder.
+   */
+  openHostLog(socket: string, log: string): number;
 }
