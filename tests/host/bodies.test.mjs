@@ -23,7 +23,8 @@ test('bodies that are read slowly, in part or not at all', async (t) => {
     logsOf(['--import', 'portico/register'], hosted),
   ]);
   assert.ok(Object.keys(node).length > 0);
-  for (const name of Object.keys(node)) {
+  // A host has certificates of its own.
+  for (const name of Object.keys(node).filter((each) => !each.includes('over_tls'))) {
     await t.test(name.replaceAll('_', ' '), () => {
       (differs.has(name) ? assert.notDeepEqual : assert.deepEqual)(portico[name], node[name]);
     });

@@ -47,6 +47,9 @@ pub(crate) const MAX_TEMPLATES: usize = 256;
 /// (RFC 9112, 9.6), milliseconds.
 pub(crate) const LINGER_MS: u64 = 5_000;
 
+/// Lingering close: how long it may last while the peer still takes our answer, milliseconds.
+pub(crate) const LINGER_TOTAL_MS: u64 = 60_000;
+
 /// Lingering close: bytes dropped at most.
 pub(crate) const LINGER_BYTES: u64 = 1024 * 1024;
 

@@ -5,13 +5,17 @@ use std::os::fd::OwnedFd;
 
 use portico_sys::{Errno, socket};
 
-use crate::limits::{LINGER_BYTES, LINGERING};
+use crate::limits::{LINGER_BYTES, LINGER_MS, LINGER_TOTAL_MS, LINGERING};
 
 #[derive(Debug)]
 struct Entry {
     socket: OwnedFd,
     left: u64,
     deadline_ms: u64,
+    /// When it ends though the peer still takes our answer.
+    limit_ms: u64,
+    /// Bytes of our answer that the peer had not taken when its time was looked at last.
+    unsent: u64,
 }
 
 /// The lingering sockets of a shard.
@@ -23,7 +27,8 @@ pub(crate) struct Lingering {
 
 impl Lingering {
     /// Takes a socket whose side has been ended. `None` (and the socket closed) if there are too many.
-    pub(crate) fn enter(&mut self, socket: OwnedFd, deadline_ms: u64) -> Option<usize> {
+    pub(crate) fn enter(&mut self, socket: OwnedFd, now_ms: u64) -> Option<usize> {
+        let unsent = socket::unacknowledged(&socket).unwrap_or(0);
         let index = match self.free.pop() {
             Some(index) => index,
             None if self.entries.len() < LINGERING => {
@@ -36,7 +41,9 @@ impl Lingering {
             *place = Some(Entry {
                 socket,
                 left: LINGER_BYTES,
-                deadline_ms,
+                deadline_ms: now_ms + LINGER_MS,
+                limit_ms: now_ms + LINGER_TOTAL_MS,
+                unsent,
             });
         }
         Some(index)
@@ -69,13 +76,21 @@ impl Lingering {
         self.close(index);
     }
 
-    /// Closes a socket whose time is over.
-    pub(crate) fn expire(&mut self, index: usize, now_ms: u64) {
-        if let Some(Some(entry)) = self.entries.get(index)
-            && entry.deadline_ms <= now_ms
-        {
-            self.close(index);
+    /// Closes a socket whose time is over; one whose peer has taken more of our answer meanwhile gets more, within
+    /// bounds. Returns when to look again.
+    pub(crate) fn expire(&mut self, index: usize, now_ms: u64) -> Option<u64> {
+        let entry = self.entries.get_mut(index)?.as_mut()?;
+        if entry.deadline_ms > now_ms {
+            return None;
         }
+        let unsent = socket::unacknowledged(&entry.socket).unwrap_or(0);
+        if unsent == 0 || unsent >= entry.unsent || entry.limit_ms <= now_ms {
+            self.close(index);
+            return None;
+        }
+        entry.unsent = unsent;
+        entry.deadline_ms = (now_ms + LINGER_MS).min(entry.limit_ms);
+        Some(entry.deadline_ms)
     }
 
     pub(crate) fn close(&mut self, index: usize) {
@@ -91,7 +106,7 @@ impl Lingering {
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
-    use std::io::Write;
+    use std::io::{Read, Write};
     use std::os::unix::net::UnixStream;
 
     #[test]
@@ -101,7 +116,7 @@ mod tests {
         for ends in [true, false] {
             let (ours, mut theirs) = UnixStream::pair().unwrap();
             ours.set_nonblocking(true).unwrap();
-            let index = lingering.enter(ours.into(), 100).unwrap();
+            let index = lingering.enter(ours.into(), 0).unwrap();
             theirs.write_all(b"more than the buffer holds").unwrap();
             lingering.drain(index, &mut buffer);
             assert!(lingering.socket(index).is_some());
@@ -109,12 +124,41 @@ mod tests {
                 drop(theirs);
                 lingering.drain(index, &mut buffer);
             } else {
-                lingering.expire(index, 99);
+                lingering.expire(index, LINGER_MS - 1);
                 assert!(lingering.socket(index).is_some());
-                lingering.expire(index, 100);
+                lingering.expire(index, LINGER_MS);
             }
             assert!(lingering.socket(index).is_none());
         }
+    }
+
+    #[test]
+    fn a_peer_that_takes_our_answer_slowly_gets_more_time_within_bounds() {
+        let mut lingering = Lingering::default();
+        let (mut ours, mut theirs) = UnixStream::pair().unwrap();
+        ours.set_nonblocking(true).unwrap();
+        while ours.write(&[0; 4096]).is_ok() {}
+        let index = lingering.enter(ours.into(), 0).unwrap();
+        let mut now = 0;
+        let mut buffer = [0; 4096];
+        while now < LINGER_TOTAL_MS {
+            theirs.read_exact(&mut buffer).unwrap();
+            now += LINGER_MS;
+            let next = lingering.expire(index, now);
+            assert_eq!(next.is_some(), now < LINGER_TOTAL_MS, "{now}");
+        }
+        assert!(lingering.socket(index).is_none());
+    }
+
+    #[test]
+    fn a_peer_that_takes_nothing_of_our_answer_gets_no_more_time() {
+        let mut lingering = Lingering::default();
+        let (mut ours, _theirs) = UnixStream::pair().unwrap();
+        ours.set_nonblocking(true).unwrap();
+        while ours.write(&[0; 4096]).is_ok() {}
+        let index = lingering.enter(ours.into(), 0).unwrap();
+        assert_eq!(lingering.expire(index, LINGER_MS), None);
+        assert!(lingering.socket(index).is_none());
     }
 
     #[test]
@@ -122,7 +166,7 @@ mod tests {
         let mut lingering = Lingering::default();
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         ours.set_nonblocking(true).unwrap();
-        let index = lingering.enter(ours.into(), 100).unwrap();
+        let index = lingering.enter(ours.into(), 0).unwrap();
         let mut buffer = vec![0; 64 * 1024];
         let sender = std::thread::spawn(move || while theirs.write_all(&[0; 4096]).is_ok() {});
         while lingering.socket(index).is_some() {

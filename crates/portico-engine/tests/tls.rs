@@ -166,6 +166,82 @@ fn a_large_answer_goes_through_tls_to_a_slow_reader() {
 }
 
 #[test]
+fn no_timer_cuts_off_an_answer_that_a_tls_client_reads_slowly() {
+    for close in [false, true] {
+        let mut secure = Secure::new(|options, _| {
+            options.keep_alive_timeout = Duration::from_millis(40);
+            options.keep_alive_timeout_buffer = Duration::ZERO;
+        });
+        let body = vec![b'b'; 24 << 20];
+        let length = body.len();
+        let (go, wait) = std::sync::mpsc::channel::<()>();
+        let client = secure.client("localhost", &[], move |mut tls| {
+            tls.write_all(GET.as_bytes()).unwrap();
+            wait.recv().unwrap();
+            let mut answer = Vec::new();
+            // An end without close_notify is an error.
+            let end = tls.read_to_end(&mut answer);
+            (answer.len() > length, end.is_ok())
+        });
+        let request = secure.server.request();
+        let flags = if close { flag::CLOSE } else { 0 };
+        secure.server.answer_flags(&request, &body, flags);
+        // Several times as long as the timer.
+        for _ in 0..20 {
+            let events = secure.server.turn(Duration::from_millis(10));
+            assert!(events.is_empty(), "{events:?}");
+        }
+        go.send(()).unwrap();
+        if !close {
+            let timeout = secure.server.next(event::TIMEOUT);
+            let token = timeout.token;
+            secure.server.commands.simple(command::DESTROY, 0, token);
+            secure.server.submit();
+        }
+        let (outcome, _) = finish(&mut secure.server, client);
+        assert_eq!(outcome, (true, true), "close {close}");
+    }
+}
+
+#[test]
+fn what_a_tls_client_sent_before_its_end_is_handed_over_and_answered() {
+    // By close_notify, and by a FIN alone.
+    for notify in [true, false] {
+        let mut secure = Secure::new(|_, _| {});
+        let size = 1_000_000;
+        let client = secure.client("localhost", &[], move |mut tls| {
+            let head = format!("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {size}\r\n\r\n");
+            tls.write_all(head.as_bytes()).unwrap();
+            tls.write_all(&vec![b'u'; size]).unwrap();
+            if notify {
+                tls.conn.send_close_notify();
+            }
+            tls.flush().unwrap();
+            tls.sock.shutdown(std::net::Shutdown::Write).unwrap();
+            let mut answer = Vec::new();
+            tls.read_to_end(&mut answer).unwrap();
+            answer.len()
+        });
+        let events = secure
+            .server
+            .until(|events| events.iter().any(|event| event.kind == event::PEER_END));
+        let of_body = events.iter().filter(|event| event.kind == event::BODY);
+        assert_eq!(
+            of_body.map(|event| event.slice(4).len()).sum::<usize>(),
+            size
+        );
+        let request = events
+            .iter()
+            .find(|event| event.kind == event::REQUEST)
+            .unwrap();
+        secure.server.answer(request, &vec![b'd'; size]);
+        let (received, events) = finish(&mut secure.server, client);
+        assert!(received > size, "{received}");
+        assert_eq!(events.last().unwrap().kind, event::CLOSED);
+    }
+}
+
+#[test]
 fn a_large_request_goes_through_tls() {
     let mut secure = Secure::new(|_, _| {});
     let client = secure.client("localhost", &[], |mut tls| {

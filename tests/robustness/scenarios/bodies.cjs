@@ -1,8 +1,15 @@
 'use strict';
 // Bodies that are read slowly, in part or not at all: what becomes of the answer, and of the connection's next request.
 
-const http = require('node:http');
+const { execFileSync } = require('node:child_process');
 const { once } = require('node:events');
+const { mkdtempSync, readFileSync, rmSync } = require('node:fs');
+const http = require('node:http');
+const https = require('node:https');
+const net = require('node:net');
+const { tmpdir } = require('node:os');
+const { join } = require('node:path');
+const tls = require('node:tls');
 const { Readable, Writable, pipeline } = require('node:stream');
 const { listen, close, RawClient } = require('../lib/scenario-tools.cjs');
 
@@ -105,6 +112,50 @@ const halfReaders = {
     for await (const chunk of req) if (chunk.length > 0) break;
   },
 };
+
+/** A key and a certificate that nobody trusts. */
+function makeIdentity() {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-identity-'));
+  const [key, cert] = ['key', 'crt'].map((kind) => join(folder, kind));
+  execFileSync('openssl', ['req', '-x509', '-nodes', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-days', '2', '-subj', '/CN=a',
+    '-keyout', key, '-out', cert], { stdio: 'ignore' });
+  const identity = { key: readFileSync(key), cert: readFileSync(cert) };
+  rmSync(folder, { recursive: true });
+  return identity;
+}
+
+/** Sends requests, ends the client's side behind them and returns the length of what comes, and how it ends. */
+async function endBehind(socket, requests, restMs = 0) {
+  const parts = [];
+  socket.on('data', (part) => {
+    parts.push(part);
+    if (restMs === 0) return;
+    socket.pause();
+    setTimeout(() => socket.resume(), restMs);
+  });
+  socket.on('error', (error) => parts.push(Buffer.from(error.code)));
+  socket.end(requests);
+  await once(socket, 'end');
+  socket.destroy();
+  const text = Buffer.concat(parts).toString('latin1');
+  return [text.split('x').length - 1, text.endsWith('0\r\n\r\n')];
+}
+
+/** For sizes and framings, and without TLS two requests at a time: the client ends its side at once behind what it sends. */
+async function halfClose(log, handler, { sizes = [1, 10_000, 60_000, 200_000, 1_000_000], secure, restMs } = {}) {
+  const server = secure === undefined ? http.createServer(handler) : https.createServer(secure, handler);
+  const port = await listen(server);
+  for (const bytes of sizes) {
+    const pipelined = secure === undefined ? [sized(10) + chunked(bytes)] : [];
+    for (const requests of [sized(bytes), chunked(bytes), ...pipelined]) {
+      const options = { port, host: '127.0.0.1', allowHalfOpen: true, rejectUnauthorized: false };
+      const socket = secure === undefined ? net.connect(options) : tls.connect(options);
+      await once(socket, secure === undefined ? 'connect' : 'secureConnect');
+      log('wire', bytes, requests.length, ...await endBehind(socket, requests, restMs));
+    }
+  }
+  await close(server);
+}
 
 const scenarios = {};
 for (const [name, read] of Object.entries(readers)) {
@@ -221,6 +272,38 @@ module.exports = {
       client.write(request);
       log('wire', /(done|next)$/.test(await client.until(/(done|next)$/)));
     }
+    client.destroy();
+    await close(server);
+  },
+  the_end_behind_a_body_that_is_echoed: (log) => halfClose(log, (req, res) => req.pipe(res)),
+  the_end_behind_a_body_that_is_echoed_to_a_slow_reader: (log) => halfClose(log, (req, res) => req.pipe(res), { sizes: [1_000_000], restMs: 2 }),
+  // Of more than one record, and of the second of two, node:https loses a part.
+  the_end_behind_a_body_that_is_echoed_over_tls: (log) => halfClose(log, (req, res) => req.pipe(res), { sizes: [1, 10_000], secure: makeIdentity() }),
+  the_end_behind_a_body_that_is_read_by_an_iterator: (log) => halfClose(log, async (req, res) => {
+    for await (const chunk of req) if (!res.write(chunk)) await once(res, 'drain');
+    res.end();
+  }),
+  the_end_behind_a_body_that_is_paused_at_each_part: (log) => halfClose(log, (req, res) => {
+    req.on('data', (chunk) => {
+      res.write(chunk);
+      req.pause();
+      setImmediate(() => req.resume());
+    });
+    req.on('end', () => res.end());
+  }, { sizes: [1, 10_000] }),
+  the_end_behind_a_body_that_is_not_read: (log) => halfClose(log, (req, res) => setImmediate(() => {
+    res.write('x');
+    res.end();
+  })),
+  the_end_of_a_client_that_waits_for_its_answer: async (log) => {
+    const server = http.createServer((req, res) => {
+      req.on('aborted', () => log('server', 'aborted'));
+      res.on('close', () => log('server', 'close', res.writableFinished));
+    });
+    const client = new RawClient(await listen(server), { allowHalfOpen: true });
+    client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    client.socket.end();
+    log('wire', await client.until('never'), client.ended);
     client.destroy();
     await close(server);
   },

@@ -7,14 +7,17 @@ use portico_channel::layout::timeout_kind;
 
 use super::Connection;
 use crate::core::Core;
+use crate::limits::CLIENT_ERROR_MS;
 
 /// Deadlines of one connection.
 #[derive(Debug)]
 pub(crate) struct Deadlines {
     /// Earliest entry in the shard's timers, 0: none.
     entered_ms: u64,
-    /// When an idle connection is given up.
-    idle_ms: u64,
+    /// From when on the connection has waited for its next request, 0: it does not. What moves later counts anew.
+    idle_from_ms: u64,
+    /// How long it may wait.
+    idle_wait_ms: u32,
     /// When the TLS handshake must be complete.
     handshake_ms: u64,
     /// When the connection is closed whatever happens.
@@ -42,7 +45,8 @@ impl Deadlines {
     pub(super) fn new(now_ms: u64) -> Self {
         Self {
             entered_ms: 0,
-            idle_ms: 0,
+            idle_from_ms: 0,
+            idle_wait_ms: 0,
             handshake_ms: 0,
             guard_ms: 0,
             active_ms: now_ms,
@@ -51,24 +55,35 @@ impl Deadlines {
         }
     }
 
-    /// The earliest deadline.
-    fn next(&self, listener_inactivity_ms: u64) -> Option<u64> {
-        let inactivity_ms = self.inactivity_ms.map_or(listener_inactivity_ms, u64::from);
-        // As in Node, the keep-alive timeout takes the place of the inactivity timeout while a connection is idle.
-        let waiting = if self.handshake_ms != 0 {
-            Some(self.handshake_ms)
-        } else if self.idle_ms != 0 {
-            Some(self.idle_ms)
-        } else if inactivity_ms != 0 && !self.inactivity_told {
-            Some(self.active_ms + inactivity_ms)
-        } else {
-            None
-        };
+    /// When an idle connection is given up.
+    fn idle_deadline(&self) -> Option<u64> {
+        let from = self.idle_from_ms.max(self.active_ms);
+        (self.idle_from_ms != 0).then(|| from + u64::from(self.idle_wait_ms))
+    }
+
+    /// The earliest deadline. `has_output`: the last answers are still on their way.
+    fn next(&self, listener_inactivity_ms: u64, has_output: bool) -> Option<u64> {
         let guard = (self.guard_ms != 0).then_some(self.guard_ms);
-        match (waiting, guard) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
+        if self.handshake_ms != 0 {
+            return earlier(Some(self.handshake_ms), guard);
         }
+        let inactivity_ms = self.inactivity_ms.map_or(listener_inactivity_ms, u64::from);
+        let inactivity =
+            (inactivity_ms != 0 && !self.inactivity_told).then(|| self.active_ms + inactivity_ms);
+        // As in Node, the keep-alive timeout takes the place of the inactivity timeout while a connection is idle.
+        let waiting = match self.idle_deadline() {
+            Some(idle) if has_output => earlier(Some(idle), inactivity),
+            Some(idle) => Some(idle),
+            None => inactivity,
+        };
+        earlier(waiting, guard)
+    }
+}
+
+fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
     }
 }
 
@@ -83,15 +98,12 @@ impl Connection {
         }
     }
 
-    /// The connection waits for its next request from now on, if nothing is in flight.
+    /// All requests are answered: the connection waits for the next one from now on, or from when the last byte of the
+    /// answers has been handed to the kernel. As in Node, it may be reading a body of which nobody wants more.
     #[inline]
     pub(super) fn become_idle(&mut self, core: &mut Core) {
         // A connection that was taken over has no requests to wait for.
-        if !self.exchanges.is_empty()
-            || self.input.is_in_body()
-            || self.input.message_started_ms != 0
-            || !self.is_http()
-        {
+        if !self.is_http() {
             return;
         }
         let Some(listener) = core.listeners.find(self.listener) else {
@@ -100,15 +112,16 @@ impl Connection {
         let keep_alive = listener.options.keep_alive_timeout;
         if !keep_alive.is_zero() {
             let wait = keep_alive + listener.options.keep_alive_timeout_buffer;
-            self.deadlines.idle_ms = core.clock.now_ms() + millis(wait);
+            self.deadlines.idle_from_ms = core.clock.now_ms();
+            self.deadlines.idle_wait_ms = u32::try_from(wait.as_millis()).unwrap_or(u32::MAX);
             self.enter_deadline(core);
         }
     }
 
-    /// A request has begun.
+    /// A request's head is there. As in Node, one that is still coming has the connection idle, each byte anew.
     #[inline]
     pub(super) fn become_busy(&mut self) {
-        self.deadlines.idle_ms = 0;
+        self.deadlines.idle_from_ms = 0;
     }
 
     /// Closes the connection after so many milliseconds, whatever happens.
@@ -151,7 +164,7 @@ impl Connection {
             .listeners
             .find(self.listener)
             .map_or(0, |listener| millis(listener.options.timeout));
-        let Some(deadline) = self.deadlines.next(inactivity) else {
+        let Some(deadline) = self.deadlines.next(inactivity, self.has_output()) else {
             return;
         };
         if self.deadlines.entered_ms == 0 || deadline < self.deadlines.entered_ms {
@@ -169,12 +182,16 @@ impl Connection {
         self.deadlines.entered_ms = 0;
         let now = core.clock.now_ms();
         let expired = if self.deadlines.guard_ms != 0 && self.deadlines.guard_ms <= now {
-            Expired::Close
+            self.guard_expired(now)
         } else if self.deadlines.handshake_ms != 0 {
             self.handshake_expired(now)
-        } else if self.deadlines.idle_ms != 0 {
+        } else if self.deadlines.idle_from_ms != 0 && !self.has_output() {
             self.idle_expired(now)
         } else {
+            // The last answer is on its way to a peer that reads slowly: its time begins when that is out.
+            if self.deadlines.idle_from_ms != 0 {
+                self.deadlines.idle_from_ms = now;
+            }
             self.inactivity_expired(core, now)
         };
         if expired != Expired::Close {
@@ -191,14 +208,27 @@ impl Connection {
         Expired::Tell(timeout_kind::HANDSHAKE)
     }
 
+    /// A peer that still takes what it was sent before is not cut off.
+    fn guard_expired(&mut self, now: u64) -> Expired {
+        if !self.has_output() || self.deadlines.active_ms + CLIENT_ERROR_MS <= now {
+            return Expired::Close;
+        }
+        self.deadlines.guard_ms = self.deadlines.active_ms + CLIENT_ERROR_MS;
+        Expired::Nothing
+    }
+
     fn idle_expired(&mut self, now: u64) -> Expired {
-        if self.deadlines.idle_ms > now {
+        if self
+            .deadlines
+            .idle_deadline()
+            .is_some_and(|deadline| deadline > now)
+        {
             return Expired::Nothing;
         }
         if !self.open_told {
             return Expired::Close;
         }
-        self.deadlines.idle_ms = 0;
+        self.deadlines.idle_from_ms = 0;
         self.deadlines.inactivity_told = true;
         Expired::Tell(timeout_kind::KEEP_ALIVE)
     }
@@ -245,4 +275,40 @@ pub(crate) fn millis(duration: std::time::Duration) -> u64 {
     u64::try_from(duration.as_millis())
         .unwrap_or(u64::MAX / 4)
         .min(u64::MAX / 4)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::buffer_pool::BufferPool;
+
+    fn connection() -> Connection {
+        let (socket, _) = std::os::unix::net::UnixStream::pair().unwrap();
+        Connection::new(socket.into(), 1, 0, portico_sys::Address::default(), 0)
+    }
+
+    #[test]
+    fn the_guard_waits_for_a_peer_that_still_takes_what_it_was_sent() {
+        let mut connection = connection();
+        let mut pool = BufferPool::default();
+        connection
+            .output
+            .buffer(&mut pool)
+            .extend_from_slice(b"an earlier answer");
+        connection.deadlines.guard_ms = CLIENT_ERROR_MS;
+        connection.deadlines.active_ms = 50_000;
+        assert_eq!(connection.guard_expired(CLIENT_ERROR_MS), Expired::Nothing);
+        // It has taken nothing more.
+        let later_ms = 50_000 + CLIENT_ERROR_MS;
+        assert_eq!(connection.deadlines.guard_ms, later_ms);
+        assert_eq!(connection.guard_expired(later_ms), Expired::Close);
+    }
+
+    #[test]
+    fn the_guard_waits_for_nobody_where_nothing_is_to_be_sent() {
+        let mut connection = connection();
+        connection.deadlines.active_ms = CLIENT_ERROR_MS - 1;
+        assert_eq!(connection.guard_expired(CLIENT_ERROR_MS), Expired::Close);
+    }
 }

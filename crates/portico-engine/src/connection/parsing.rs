@@ -109,9 +109,6 @@ impl Connection {
                 Step::Used(count) => *used += count,
                 Step::Pause(pause) => return Ok(pause),
             }
-            if !self.input.is_in_body() && self.input.message_started_ms == 0 {
-                self.become_idle(core);
-            }
         }
     }
 
@@ -128,7 +125,6 @@ impl Connection {
         if self.input.message_started_ms == 0 {
             self.input.message_started_ms = core.clock.now_ms();
         }
-        self.become_busy();
         let Some(listener) = core.listeners.find(self.listener) else {
             return Err(Stop::Close(0));
         };
@@ -154,6 +150,7 @@ impl Connection {
         self.input.keep_alive = head.keep_alive;
         self.input.awaits_continue = head.expect == Expect::Continue;
         self.exchanges.push(self.input.sequence);
+        self.become_busy();
         if head.upgrade {
             let attached = input.len() - to_usize(head.head_bytes).min(input.len());
             self.input.phase = Phase::Upgrade {

@@ -90,7 +90,10 @@ impl Connection {
         let count = u64::try_from(bytes.len()).unwrap_or(0);
         self.bytes_read += count;
         core.counters.bytes_read += count;
-        self.touch(core);
+        // Bytes that nobody wants keep nothing alive.
+        if !matches!(self.input.phase, Phase::Ignored { .. }) {
+            self.touch(core);
+        }
         if self.tls.is_none() {
             return self.take_input(core, events, bytes);
         }

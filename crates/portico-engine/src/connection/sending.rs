@@ -132,6 +132,9 @@ impl Connection {
         let direct = of_body + of_tail;
         self.output.sent_directly(direct);
         self.count_written(core, direct);
+        if direct > 0 {
+            self.touch(core);
+        }
         let out = self.output.buffer(&mut core.buffers);
         out.extend_from_slice(body.get(of_body..).unwrap_or_default());
         out.extend_from_slice(tail.get(of_tail..).unwrap_or_default());

@@ -60,8 +60,8 @@ impl Shard {
         if socket::end(&socket).is_err() {
             return;
         }
-        let deadline_ms = self.core.clock.now_ms() + LINGER_MS;
-        let Some(index) = self.lingering.enter(socket, deadline_ms) else {
+        let now_ms = self.core.clock.now_ms();
+        let Some(index) = self.lingering.enter(socket, now_ms) else {
             return;
         };
         let key = LINGERING | u64::try_from(index).unwrap_or(0);
@@ -71,7 +71,7 @@ impl Shard {
             self.core.epoll.add(socket, key, Interest::Connection)
         });
         match watched {
-            Some(Ok(())) => self.core.timers.enter(deadline_ms, key),
+            Some(Ok(())) => self.core.timers.enter(now_ms + LINGER_MS, key),
             _ => self.lingering.close(index),
         }
     }

@@ -164,8 +164,10 @@ impl Shard {
 
     fn handle_deadline(&mut self, deadline_ms: u64, key: Key) {
         if key & LINGERING != 0 {
-            self.lingering
-                .expire(index_of(key), self.core.clock.now_ms());
+            let now_ms = self.core.clock.now_ms();
+            if let Some(next_ms) = self.lingering.expire(index_of(key), now_ms) {
+                self.core.timers.enter(next_ms, key);
+            }
         } else if key & LISTENER != 0 {
             self.listener_deadline(number_of(key), deadline_ms);
         } else if let Some(connection) = self.connections.find(number_of(key)) {

@@ -7,6 +7,12 @@ import { readRaw } from './headers';
 import { receiveTrailers } from './request-fields';
 import { isReadUnasked } from './unread-body';
 
+/**
+ * Bytes of a body that are kept for a reader that is behind: what the newest Node keeps. Older ones keep a quarter, and
+ * have a connection wait for ever that the newest goes on with.
+ */
+const KEPT_BYTES = Math.max(getDefaultHighWaterMark(false), 64 * 1024);
+
 /** First word of the field table in `END`. */
 const TRAILERS_WORD = 5;
 
@@ -50,16 +56,20 @@ export function complete(exchange: Exchange): void {
 }
 
 function deliver(exchange: Exchange, chunk: Buffer): void {
-  const { connection, request } = exchange;
+  const { request } = exchange;
   if (exchange.touched) {
     // `_read` wants more again.
-    if (!request._dumped && !request.push(chunk)) hold(exchange);
+    if (!request._dumped && !request.push(chunk) && isBehind(exchange)) hold(exchange);
     return;
   }
   (exchange.body ??= []).push(chunk);
   exchange.bodyBytes += chunk.byteLength;
-  const limit = connection.server.highWaterMark ?? getDefaultHighWaterMark(false);
-  if (exchange.bodyBytes >= limit) hold(exchange);
+  if (isBehind(exchange)) hold(exchange);
+}
+
+/** Whether so much of a body waits for its reader that no more of it is taken. */
+export function isBehind({ connection, touched, request, bodyBytes }: Exchange): boolean {
+  return (touched ? request.readableLength : bodyBytes) >= (connection.server.highWaterMark ?? KEPT_BYTES);
 }
 
 /** The reader of a body has fallen behind: the engine hands over no more of it, until it is wanted or has ended. */

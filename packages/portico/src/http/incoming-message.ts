@@ -37,6 +37,7 @@ export interface Request {
   _dump(): void;
   _dumpAndCloseReadable(): void;
   listenerCount(event: string): number;
+  once(event: string, listener: () => void): unknown;
 }
 
 /** The exported constructor. Called by programs and by subclasses. */

@@ -6,6 +6,7 @@ import diagnostics = require('node:diagnostics_channel');
 import type { Connection } from '../lane/connection';
 import type { Acknowledgement, Exchange } from './exchange';
 import { connectionReset } from './errors';
+import { isBehind } from './body';
 import { isHeard, isObserved } from './observation';
 import { Given } from './own-property';
 import { dumpUnread, isReadUnasked } from './unread-body';
@@ -20,6 +21,11 @@ export function finishIsObserved(): boolean {
 
 /** Event `FLUSHED`: so many records, oldest first, have been handed to the kernel. */
 export function flushed(connection: Connection, count: number, queuedBytes: number): void {
+  acknowledgeAll(connection, count, queuedBytes);
+  if (connection.peerHasEnded) setImmediate(endWithPeer, connection);
+}
+
+function acknowledgeAll(connection: Connection, count: number, queuedBytes: number): void {
   for (let left = count; left > 0; left--) {
     if (connection.orphanedAcks > 0) {
       connection.orphanedAcks--;
@@ -34,7 +40,7 @@ export function flushed(connection: Connection, count: number, queuedBytes: numb
     acknowledge(exchange, ack, queuedBytes);
     // The 'close' of a response comes before the 'finish' of the next.
     if (ack.end && left > 1) {
-      process.nextTick(flushed, connection, left - 1, queuedBytes);
+      process.nextTick(acknowledgeAll, connection, left - 1, queuedBytes);
       return;
     }
   }
@@ -133,14 +139,32 @@ export function peerEnded(connection: Connection): void {
     if (socket.readableLength === 0) socket.read(0);
     return;
   }
-  const { server: { server } } = connection;
-  if (connection.destroying) return;
+  connection.peerHasEnded = true;
+  // Node reads the end in a later turn of the loop than what came before it: handlers have had their turn by then.
+  connection.resource.runInAsyncScope(setImmediate, undefined, endWithPeer, connection);
+}
+
+/**
+ * The peer's end counts once what is being answered has gone as far as it goes without another event: a body that is
+ * piped into the answer waits for 'drain' in between.
+ */
+function endWithPeer(connection: Connection): void {
+  const { current, server: { server } } = connection;
+  if (connection.destroying || connection.closed || !connection.peerHasEnded) return;
+  if (connection.orphanedAcks > 0 || current !== null && hasAcks(current)) return;
+  // Node has not read the end yet where a body waits for its reader.
+  const last = connection.queue?.at(-1) ?? current;
+  if (last !== null && !last.request.destroyed && isBehind(last)) {
+    connection.peerHasEnded = false;
+    last.request.once('end', () => peerEnded(connection));
+    return;
+  }
+  connection.peerHasEnded = false;
   if (server.httpAllowHalfOpen !== true) {
     if (connection.hasSocket) connection.socket.end();
     connection.shutdown(true);
     return;
   }
-  const last = connection.queue?.at(-1) ?? connection.current;
   if (last === null) connection.shutdown(true);
   else last.response._last = true;
 }

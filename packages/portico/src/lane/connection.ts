@@ -51,6 +51,8 @@ export class Connection implements TlsConnection {
   tapped = false;
   /** Our side ends after what has been handed over. */
   ending = false;
+  /** The peer has ended its side, and we have yet to act on it. */
+  peerHasEnded = false;
   /** Nothing is read: the program has paused the socket, or a byte stream's reader is behind. */
   paused = false;
   errno = 0;
