@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use crate::children::Children;
 use crate::hash::Seeded;
-use crate::lookup::Key;
+use crate::lookup::{Key, LookupError};
 use crate::prefix::{Host, Scheme, UrlPrefix};
 
 /// Place of an entry in the table.
@@ -99,23 +99,34 @@ impl Index {
         }
     }
 
-    /// The best match: the first category that has one, and in it the longest path.
+    /// The best match: the first category that has one, and in it the longest path. A path without a normal form is an
+    /// error only where it matters: a prefix that gets all paths of its host gets this one too.
     pub(crate) fn find(
         &self,
         scheme: Scheme,
         port: u16,
         local_address: IpAddr,
         key: &Key<'_>,
-    ) -> Option<EntryNumber> {
-        let port = self.ports.get(&port)?;
-        if port.scheme != scheme {
-            return None;
+    ) -> Result<Option<EntryNumber>, LookupError> {
+        let Some(port) = self.ports.get(&port).filter(|port| port.scheme == scheme) else {
+            return key.path.map(|_| None);
+        };
+        let name = key.name.and_then(|name| port.name(name));
+        let search = |node: Option<&Node>| node.map_or(Ok(None), |node| node.longest(key.path));
+        // An earlier category that could have it hides the later ones, also where that can't be said.
+        if let Some(found) = search(Some(&port.strong_wildcard))? {
+            return Ok(Some(found));
         }
-        port.strong_wildcard
-            .longest(key.path)
-            .or_else(|| port.name(key.name?)?.longest(key.path))
-            .or_else(|| port.address(local_address)?.longest(key.path))
-            .or_else(|| port.weak_wildcard.longest(key.path))
+        if let Some(found) = search(name)? {
+            return Ok(Some(found));
+        }
+        if let Some(found) = search(port.address(local_address))? {
+            return Ok(Some(found));
+        }
+        if let Some(found) = search(Some(&port.weak_wildcard))? {
+            return Ok(Some(found));
+        }
+        key.path.map(|_| None)
     }
 }
 
@@ -163,7 +174,14 @@ impl Node {
 
     /// The longest prefix of a path in normal form. A last segment without its slash counts as one: `/foo/` serves
     /// `/foo` too.
-    fn longest(&self, path: &[u8]) -> Option<EntryNumber> {
+    fn longest(
+        &self,
+        path: Result<&[u8], LookupError>,
+    ) -> Result<Option<EntryNumber>, LookupError> {
+        if self.children.is_empty() {
+            return Ok(self.entry);
+        }
+        let path = path?;
         let mut best = self.entry;
         let mut node = self;
         let mut rest = path.get(1..).unwrap_or_default();
@@ -179,7 +197,7 @@ impl Node {
             best = node.entry.or(best);
             rest = rest.get(length + 1..).unwrap_or_default();
         }
-        best
+        Ok(best)
     }
 
     fn remove<'a>(&mut self, mut path: impl Iterator<Item = &'a str>) {

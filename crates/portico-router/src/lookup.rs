@@ -88,8 +88,8 @@ pub(crate) struct Room {
 pub(crate) struct Key<'a> {
     /// The host's name in lower case, if it could be one that a prefix has.
     pub(crate) name: Option<&'a [u8]>,
-    /// The path in normal form, without query, perhaps cut off beyond what a prefix can have.
-    pub(crate) path: &'a [u8],
+    /// The path in normal form, without query, perhaps cut off beyond what a prefix can have; or why there is none.
+    pub(crate) path: Result<&'a [u8], LookupError>,
 }
 
 impl<'a> Key<'a> {
@@ -103,7 +103,7 @@ impl<'a> Key<'a> {
             Some(authority) => host_name(authority, &mut room.name)?,
             None => None,
         };
-        let path = normalised(path, &mut room.path)?;
+        let path = normalised(path, &mut room.path);
         Ok(Self { name, path })
     }
 }

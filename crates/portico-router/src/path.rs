@@ -8,7 +8,7 @@
 //!
 //! Paths that programs disagree about are refused (RFC 3986, section 6.2.2, says what is equal; the rest is ours):
 //! a bad escape, NUL, a raw backslash, a fragment, and empty segments together with `..` (does `/a//../b` mean `/b`
-//! or `/a/b`?).
+//! or `/a/b`?). Where one prefix gets all paths of a host, nothing depends on it, and they are not.
 
 use crate::MAX_PATH_BYTES;
 use crate::lookup::LookupError;

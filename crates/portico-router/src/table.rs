@@ -140,7 +140,7 @@ impl<T> Table<T> {
         let key = Key::of(lookup, &mut room)?;
         let number = self
             .index
-            .find(lookup.scheme, lookup.port, lookup.local_address, &key);
+            .find(lookup.scheme, lookup.port, lookup.local_address, &key)?;
         let entry = number.and_then(|number| self.entries.get(number)?.as_ref());
         Ok(entry.map(|entry| match &entry.registration {
             Some(value) => Match::Registered {

@@ -11,11 +11,11 @@ pub(crate) fn find<'a>(
 ) -> Result<Option<&'a UrlPrefix>, ()> {
     let (authority, target) = split_target(lookup)?;
     let name = authority.map(|text| host_name(&text)).transpose()?;
-    let path = normal_path(&target)?;
+    let path = normal_path(&target);
     let on_port =
         |prefix: &&UrlPrefix| prefix.port() == lookup.port && prefix.scheme() == lookup.scheme;
     for category in 0..4 {
-        let best = prefixes
+        let own: Vec<_> = prefixes
             .iter()
             .filter(on_port)
             .filter(|prefix| match (category, prefix.host()) {
@@ -24,13 +24,23 @@ pub(crate) fn find<'a>(
                 (2, Host::Ip(own)) => same_address(*own, lookup.local_address),
                 _ => false,
             })
-            .filter(|prefix| path.starts_with(&segments_of(prefix)))
+            .collect();
+        // Without a longer path it does not matter what the request's is.
+        let is_needed = own.iter().any(|prefix| prefix.path() != "/");
+        let segments = match &path {
+            Ok(segments) => segments.clone(),
+            Err(()) if is_needed => return Err(()),
+            Err(()) => Vec::new(),
+        };
+        let best = own
+            .into_iter()
+            .filter(|prefix| segments.starts_with(&segments_of(prefix)))
             .max_by_key(|prefix| prefix.path().len());
         if best.is_some() {
             return Ok(best);
         }
     }
-    Ok(None)
+    path.map(|_| None)
 }
 
 fn same_address(own: IpAddr, local: IpAddr) -> bool {
@@ -73,6 +83,9 @@ fn split_target(lookup: &Lookup<'_>) -> Result<(Option<String>, Vec<u8>), ()> {
     let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
     if authority.is_empty() || authority.starts_with(':') {
+        return Err(());
+    }
+    if path.starts_with(['#', '\\']) {
         return Err(());
     }
     let path = if path.is_empty() || path.starts_with('?') {
