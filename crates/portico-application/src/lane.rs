@@ -17,6 +17,8 @@ const PIECE_BYTES: usize = 64 * 1024;
 const RESPOND_BYTES: usize = 44;
 /// Bytes of the other records before their payload.
 const SIZED_BYTES: usize = 20;
+/// Bytes of a record that the host takes.
+const RECORD_BYTES: usize = portico_channel::layout::RECORD_BYTES as usize;
 
 /// One shard as its application sees it.
 #[derive(Debug)]
@@ -249,12 +251,61 @@ impl Lane {
 
     /// Sends a record if its answer's window has room; else later.
     fn send(&mut self, record: RecordView<'_>, parts: &[&[u8]]) {
+        if total(parts) > RECORD_BYTES {
+            return self.send_refusal(record);
+        }
         if self.outflow.admit(record, parts) {
             self.write(parts);
         }
     }
 
+    /// In place of a record that is larger than any may be: one that says nothing, so that the host answers the request
+    /// with 502, or ends the answer that has begun.
+    fn send_refusal(&mut self, record: RecordView<'_>) {
+        let words = [
+            to_word(SIZED_BYTES),
+            record.word(1),
+            record.word(2),
+            record.word(3),
+            u32::MAX,
+        ];
+        let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+        if let Some(record) = Records::unfinished(&bytes)
+            && self.outflow.admit(record, &[&bytes])
+        {
+            self.write(&[&bytes]);
+        }
+    }
+
+    /// Writes a record; in parts if it would take too much of the channel, or never fit.
     fn write(&mut self, parts: &[&[u8]]) {
+        let capacity = self.end.commands.capacity();
+        if total(parts) <= capacity / 2 {
+            return self.write_whole(parts);
+        }
+        let whole = parts.concat();
+        let piece_bytes = capacity / 4;
+        let pieces = whole.len().div_ceil(piece_bytes);
+        for (index, piece) in whole.chunks(piece_bytes).enumerate() {
+            let flags = if index + 1 == pieces {
+                response_flag::END
+            } else {
+                0
+            };
+            let padding = piece.len().wrapping_neg() % 4;
+            let words = [
+                to_word(SIZED_BYTES + piece.len() + padding),
+                command::PART | flags << 8,
+                0,
+                0,
+                to_word(piece.len()),
+            ];
+            let head: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+            self.write_whole(&[&head, piece, &[0; 3][..padding.min(3)]]);
+        }
+    }
+
+    fn write_whole(&mut self, parts: &[&[u8]]) {
         if self.broken {
             return;
         }
@@ -270,6 +321,10 @@ impl Lane {
         }
         self.waiting.push_back(parts.concat());
     }
+}
+
+fn total(parts: &[&[u8]]) -> usize {
+    parts.iter().map(|part| part.len()).sum()
 }
 
 fn set_word(bytes: &mut [u8], index: usize, value: u32) {

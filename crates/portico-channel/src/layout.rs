@@ -29,6 +29,11 @@ pub const SLOT_MASK: u32 = (1 << SLOT_BITS) - 1;
 /// Number of bits that hold the generation.
 pub const GENERATION_BITS: u32 = 11;
 
+/// Bytes of a head (reason and field lines) that is kept under a number, at most.
+pub const TEMPLATE_BYTES: u32 = 1 << 16;
+/// Bytes of a record between two processes, at most.
+pub const RECORD_BYTES: u32 = 1 << 24;
+
 /// Kinds of records from the engine to the application.
 pub mod event {
     /// A connection, sent once, before anything else about it. At accept if the listener asks for it
@@ -228,6 +233,10 @@ pub mod command {
     /// Bytes that are to be parsed as if the peer had sent them, behind what has been received: `4` length, payload.
     /// Flag `EXTERNAL`.
     pub const FEED: u32 = 20;
+    /// Bytes of a record that is too large for the memory between two processes: `4` length, payload. Flag `END` with
+    /// the last ones; the parts of a record follow each other. Written by the application's end of the channel, put
+    /// together by the host: no engine sees it.
+    pub const PART: u32 = 21;
 }
 
 /// Flags of [`command::RESPOND`], [`command::DATA`], [`command::END`], [`command::INFORM`], [`command::RAW`] and

@@ -7,7 +7,10 @@ use portico_engine::Shard;
 use crate::client::MemberIndex;
 use crate::dispatcher::Dispatcher;
 use crate::judging::Verdict;
-use crate::limits::{COPY_BYTES, TURN_BYTES};
+use crate::limits::{COPY_BYTES, RECORD_BYTES, TURN_BYTES};
+
+/// Bytes of `PART` before its payload.
+const SIZED_BYTES: usize = 20;
 
 /// Memory for commands, kept from one turn to the next.
 #[derive(Debug)]
@@ -94,10 +97,21 @@ impl Dispatcher {
                 break;
             };
             let size = record.size();
-            let verdict = self.judge(index, record, &mut buffer.ended);
+            let verdict = if record.kind() == command::PART {
+                // In its turn: what is before it has been applied when it is whole.
+                let fine = self.apply_run(index, shard, buffer, run, at);
+                run = at;
+                match self.gather(index, shard, buffer, at) {
+                    true if fine => Verdict::LeaveOut,
+                    _ => Verdict::Break,
+                }
+            } else {
+                self.judge(index, record, &mut buffer.ended)
+            };
             match verdict {
                 Verdict::Apply => {}
                 Verdict::ApplyWith(flags) => set_flags(&mut buffer.bytes, at, flags),
+                Verdict::Shorten(flags, bytes) => shorten(&mut buffer.bytes, at, flags, bytes),
                 Verdict::LeaveOut | Verdict::Break => {
                     let fine = self.apply_run(index, shard, buffer, run, at);
                     if !fine || verdict == Verdict::Break {
@@ -130,6 +144,58 @@ impl Dispatcher {
             self.conclude(token, sequence);
         }
         fine
+    }
+
+    /// Puts the part of a record that lies at `at` to those before it, and applies the record if it is the last. False
+    /// if the member broke the rules.
+    fn gather(
+        &mut self,
+        index: MemberIndex,
+        shard: &mut Shard,
+        buffer: &mut CommandBuffer,
+        at: usize,
+    ) -> bool {
+        let rest = buffer.bytes.get(at..).unwrap_or_default();
+        let (Some(Ok(part)), Some(member)) = (Records::new(rest).next(), self.member(index)) else {
+            return false;
+        };
+        let bytes = part.bytes(SIZED_BYTES, part.word(4)).unwrap_or_default();
+        if bytes.is_empty() || member.part.len() + bytes.len() > RECORD_BYTES {
+            return false;
+        }
+        member.part.extend_from_slice(bytes);
+        if part.flags() & response_flag::END == 0 {
+            return true;
+        }
+        let mut whole = std::mem::take(&mut member.part);
+        let Some(Ok(record)) = Records::new(&whole).next() else {
+            return false;
+        };
+        if record.size() != whole.len() {
+            return false;
+        }
+        match self.judge(index, record, &mut buffer.ended) {
+            Verdict::Apply => {}
+            Verdict::ApplyWith(flags) => set_flags(&mut whole, 0, flags),
+            Verdict::Shorten(flags, bytes) => shorten(&mut whole, 0, flags, bytes),
+            Verdict::LeaveOut => whole.clear(),
+            Verdict::Break => return false,
+        }
+        let fine = whole.is_empty() || shard.apply_in(index + 1, &whole).is_ok();
+        for (token, sequence) in buffer.ended.drain(..) {
+            self.conclude(token, sequence);
+        }
+        fine
+    }
+}
+
+/// Sets the flags of the record at `at`, and how many bytes of the body count: the others stay in the record, unread.
+fn shorten(bytes: &mut [u8], at: usize, flags: u32, body_bytes: u32) {
+    let is_head = bytes.get(at + 4).copied() == Some(command::RESPOND as u8);
+    set_flags(bytes, at, flags);
+    let length = at + if is_head { 32 } else { 16 };
+    if let Some(place) = bytes.get_mut(length..length + 4) {
+        place.copy_from_slice(&body_bytes.to_le_bytes());
     }
 }
 

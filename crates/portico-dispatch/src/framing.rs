@@ -6,6 +6,7 @@
 //! | outcome | when | what is done |
 //! |---|---|---|
 //! | fine | the end of the answer is where its head says | |
+//! | too long | there are more bytes than its head says | those it says go out, and the connection ends behind them |
 //! | last | a client might see the end elsewhere, or sees it in the connection's end | the connection ends behind it |
 //! | wrong | what is sent can't be what the head says | before the head: 502; behind it: cut off, and the end |
 
@@ -36,6 +37,8 @@ pub(crate) enum Outcome {
     Fine,
     /// The connection must end behind this answer.
     Last,
+    /// Only so many of the bytes belong to the answer: it ends with them, and the connection behind it.
+    TooLong(u64),
     /// They must not go out.
     Wrong,
 }
@@ -105,7 +108,7 @@ impl Answer {
         if let Self::Sized(left) = self {
             match left.checked_sub(bytes) {
                 Some(rest) => *left = rest,
-                None => return Outcome::Wrong,
+                None => return Outcome::TooLong(*left),
             }
         }
         Outcome::Fine
@@ -235,7 +238,7 @@ mod tests {
     fn no_byte_beyond_the_length_and_none_missing() {
         let mut answer = Answer::Sized(5);
         assert_eq!(answer.add(3), Outcome::Fine);
-        assert_eq!(answer.add(3), Outcome::Wrong);
+        assert_eq!(answer.add(3), Outcome::TooLong(2));
         assert_eq!(answer.add(2), Outcome::Fine);
         assert_eq!(answer.end(), Outcome::Fine);
         assert_eq!(Answer::Sized(1).end(), Outcome::Last);

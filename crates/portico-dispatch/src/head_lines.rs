@@ -14,9 +14,6 @@ pub(crate) struct Declared {
     pub(crate) is_chunked: bool,
 }
 
-/// Bytes of an interim response at most.
-const INTERIM_BYTES: usize = 64 * 1024;
-
 /// Reads field lines, each with CR LF. `None` if they are anything else, or two lengths differ.
 pub(crate) fn read_fields(mut lines: &[u8]) -> Option<Declared> {
     let mut declared = Declared::default();
@@ -64,7 +61,6 @@ pub(crate) fn are_trailers(lines: &[u8]) -> bool {
 pub(crate) fn is_interim(bytes: &[u8]) -> bool {
     let Some((line, rest)) = bytes
         .strip_prefix(b"HTTP/1.1 1")
-        .filter(|_| bytes.len() <= INTERIM_BYTES)
         .and_then(|rest| line_end(rest).map(|end| rest.split_at(end)))
     else {
         return false;

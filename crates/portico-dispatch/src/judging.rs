@@ -12,6 +12,7 @@ use crate::dispatcher::Dispatcher;
 use crate::flow::Ack;
 use crate::head_lines;
 use crate::limits::{TEMPLATE_BYTES, TEMPLATES};
+use crate::member::Template;
 
 /// What is done with a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub(crate) enum Verdict {
     Apply,
     /// Apply it with other flags.
     ApplyWith(u32),
+    /// Apply it with other flags and only so many bytes of the body.
+    Shorten(u32, u32),
     LeaveOut,
     Break,
 }
@@ -62,13 +65,14 @@ impl Dispatcher {
                 client.timeout_set |= record.kind() == command::SET_TIMEOUT;
                 Verdict::Apply
             }
-            // Certificates are the host's business.
-            command::SERVER_NAME | command::ALPN => Verdict::LeaveOut,
+            // Certificates are the host's business, and what clients have sent is theirs.
+            command::SERVER_NAME | command::ALPN | command::FEED => Verdict::LeaveOut,
             _ => Verdict::Break,
         }
     }
 
-    /// What a template says of the body is read once.
+    /// What a template says of the body is read once. One that is no head costs the answers that name it, for the program
+    /// says what is in it.
     fn judge_template(&mut self, index: MemberIndex, record: RecordView<'_>) -> Verdict {
         let reason = record.bytes(20, record.word(3));
         let fields = reason.and_then(|reason| record.bytes(20 + reason.len(), record.word(4)));
@@ -79,19 +83,22 @@ impl Dispatcher {
             reason.len() + fields.len() <= TEMPLATE_BYTES && head_lines::is_reason(reason)
         });
         let number = usize::try_from(record.word(2)).unwrap_or(usize::MAX);
-        let (Some(declared), true) = (declared, (1..TEMPLATES).contains(&number)) else {
+        if !(1..TEMPLATES).contains(&number) {
             return Verdict::Break;
-        };
+        }
         let Some(member) = self.member(index) else {
             return Verdict::LeaveOut;
         };
         if member.templates.len() <= number {
-            member.templates.resize(number + 1, None);
+            member.templates.resize(number + 1, Template::Missing);
         }
         if let Some(place) = member.templates.get_mut(number) {
-            *place = Some(declared);
+            *place = declared.map_or(Template::Refused, Template::Declares);
         }
-        Verdict::Apply
+        match declared {
+            Some(_) => Verdict::Apply,
+            None => Verdict::LeaveOut,
+        }
     }
 
     /// A member has a say in the bytes that are arriving for it, and in nothing else of a connection that it shares. The

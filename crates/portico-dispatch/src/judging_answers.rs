@@ -11,6 +11,7 @@ use crate::flow::Ack;
 use crate::framing::Outcome;
 use crate::head_lines::{self, Declared};
 use crate::judging::Verdict;
+use crate::member::Template;
 
 /// Bytes of `RESPOND` before its payload.
 const RESPOND_BYTES: usize = 44;
@@ -66,10 +67,13 @@ impl Dispatcher {
             self.cut_off(token, sequence, ended);
             return Verdict::LeaveOut;
         }
-        let ends = is_end(record);
-        let mut flags = record.flags();
         let is_head = record.kind() == command::RESPOND;
-        if outcome == Outcome::Last || (draining && is_last && is_head) {
+        let (mut flags, shortened) = match outcome {
+            Outcome::TooLong(bytes) => (record.flags() | response_flag::END, Some(bytes)),
+            _ => (record.flags(), None),
+        };
+        let ends = is_end(record) || shortened.is_some();
+        if outcome == Outcome::Last || shortened.is_some() || (draining && is_last && is_head) {
             flags = if is_head {
                 closing(flags)
             } else {
@@ -95,10 +99,11 @@ impl Dispatcher {
         if flags & response_flag::CLOSE != 0 && !client.is_closing {
             self.close_behind(token, sequence);
         }
-        if flags == record.flags() {
-            Verdict::Apply
-        } else {
-            Verdict::ApplyWith(flags)
+        match shortened {
+            // Below a number of 32 bits in the record.
+            Some(bytes) => Verdict::Shorten(flags, u32::try_from(bytes).unwrap_or(0)),
+            None if flags == record.flags() => Verdict::Apply,
+            None => Verdict::ApplyWith(flags),
         }
     }
 
@@ -129,17 +134,14 @@ impl Dispatcher {
     }
 }
 
-fn begin(
-    exchange: &mut Exchange,
-    templates: &[Option<Declared>],
-    record: RecordView<'_>,
-) -> Outcome {
+fn begin(exchange: &mut Exchange, templates: &[Template], record: RecordView<'_>) -> Outcome {
     let kept = usize::try_from(record.word(5))
         .ok()
-        .and_then(|number| *templates.get(number)?);
-    let declared = match kept {
-        Some(declared) => Some(declared),
-        None => own_fields(record),
+        .and_then(|number| templates.get(number).copied());
+    let declared = match kept.unwrap_or_default() {
+        Template::Declares(declared) => Some(declared),
+        Template::Missing => own_fields(record),
+        Template::Refused => None,
     };
     let Some(declared) = declared else {
         return Outcome::Wrong;
@@ -152,11 +154,12 @@ fn begin(
         record.long(9),
         declared,
     );
-    if outcome == Outcome::Wrong || answer.add(u64::from(record.word(8))) == Outcome::Wrong {
+    if outcome == Outcome::Wrong {
         return Outcome::Wrong;
     }
+    let body = answer.add(u64::from(record.word(8)));
     exchange.answer = answer;
-    outcome
+    if body == Outcome::Fine { outcome } else { body }
 }
 
 /// What the head in the record itself declares.

@@ -6,9 +6,10 @@
 //! | requests without their body | a queue | `QueueOptions::max_uploads` for each member; of one client address a sixteenth when half of them are there |
 //! | events a member has not taken | a member | [`FULL_BYTES`] of requests (then others get them), [`BEHIND_BYTES`] and one turn of bodies; [`BACKLOG_BYTES`] of everything: then it is dropped |
 //! | output a client has not read | an answer or tunnel | `ANSWER_WINDOW_BYTES` and one record; answers of a connection: the engine's 64 |
-//! | templates | a member | 255 × [`TEMPLATE_BYTES`] |
+//! | templates | a member | 255 × `TEMPLATE_BYTES` |
+//! | a record that comes in parts | a member | [`RECORD_BYTES`] |
 //! | acknowledgements | an answer | one per record of its window: records have 20 bytes or more |
-//! | a record to be applied | a shard | the capacity of the largest channel |
+//! | a record to be applied | a shard | the capacity of the largest channel, or [`RECORD_BYTES`] |
 //! | members that know a connection | a connection | the members attached |
 //! | CPU of one member's commands | a round | [`TURN_BYTES`], then the others get theirs |
 
@@ -26,8 +27,10 @@ pub(crate) const WAITING_BYTES: usize = 16 * 1024;
 pub(crate) const COPY_BYTES: usize = 256 * 1024;
 /// Bytes of commands of one member handled before the others get their turn.
 pub(crate) const TURN_BYTES: usize = 256 * 1024;
+/// Bytes of a record that comes in parts.
+pub(crate) const RECORD_BYTES: usize = portico_channel::layout::RECORD_BYTES as usize;
 /// Bytes of a head kept under a number.
-pub(crate) const TEMPLATE_BYTES: usize = 64 * 1024;
+pub(crate) const TEMPLATE_BYTES: usize = portico_channel::layout::TEMPLATE_BYTES as usize;
 /// Template numbers are below this, as in the engine.
 pub(crate) const TEMPLATES: usize = 256;
 /// Memory for the events of one turn.

@@ -13,6 +13,18 @@ use crate::head_lines::Declared;
 use crate::limits::{BACKLOG_BYTES, FULL_BYTES};
 use crate::{MemberId, QueueId};
 
+/// A head kept under a number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Template {
+    /// None yet: the engine knows none either.
+    #[default]
+    Missing,
+    /// One that says this of the body.
+    Declares(Declared),
+    /// One that is none, or too large: the engine never got it, and an answer that names it has no head.
+    Refused,
+}
+
 /// One registration of one process, on this shard.
 #[derive(Debug)]
 pub(crate) struct Member {
@@ -49,8 +61,10 @@ pub(crate) struct Member {
     stalled_since_ms: u64,
     /// How far it had taken it then.
     stalled_at: u64,
-    /// What its templates declare, by number.
-    pub(crate) templates: Vec<Option<Declared>>,
+    /// Its templates, by number.
+    pub(crate) templates: Vec<Template>,
+    /// What has come of a record that comes in parts.
+    pub(crate) part: Vec<u8>,
     /// Connections that we don't read from because it is behind.
     pub(crate) held_back: Vec<u32>,
 }
@@ -89,6 +103,7 @@ impl Member {
             stalled_since_ms: 0,
             stalled_at: 0,
             templates: Vec::new(),
+            part: Vec::new(),
             held_back: Vec::new(),
         }
     }

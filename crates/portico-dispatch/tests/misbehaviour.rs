@@ -43,7 +43,7 @@ fn is_dropped(host: &Host, id: MemberId) {
 #[test]
 fn records_that_are_none_end_the_channel_and_only_that() {
     type Write = fn(&mut App, u32);
-    let ways: [(&str, Write); 7] = [
+    let ways: [(&str, Write); 8] = [
         ("an unknown kind", |app, token| app.simple(99, 0, token)),
         ("a length beyond the record", |app, token| {
             app.commands
@@ -60,13 +60,21 @@ fn records_that_are_none_end_the_channel_and_only_that() {
         ("a template with a number too large", |app, _| {
             app.commands.template(256, b"OK", b"")
         }),
-        ("a template that splits the head", |app, _| {
-            app.commands
-                .template(1, b"OK", b"A: b\r\n\r\nHTTP/1.1 200 OK\r\n");
+        ("parts of nothing", |app, _| {
+            app.commands.record(command::PART, 0, &[0, 0, 0], &[])
         }),
-        ("a template too large", |app, _| {
-            let line = format!("A: {}\r\n", "x".repeat(70_000));
-            app.commands.template(1, b"OK", line.as_bytes());
+        ("parts that make no record", |app, _| {
+            let bytes = [9; 16];
+            app.commands
+                .record(command::PART, flag::END, &[0, 0, 16], &[&bytes])
+        }),
+        ("parts that make a part", |app, _| {
+            let mut inner = portico_channel::CommandWriter::new();
+            inner.record(command::PART, flag::END, &[0, 0, 4], &[b"abcd"]);
+            let bytes = inner.as_bytes();
+            let length = bytes.len() as u32;
+            app.commands
+                .record(command::PART, flag::END, &[0, 0, length], &[bytes])
         }),
     ];
     for (name, write) in ways {
@@ -130,7 +138,7 @@ fn commands_for_what_belongs_to_others_do_nothing() {
 
 #[test]
 fn a_head_that_contradicts_itself_becomes_502() {
-    let ways: [(u32, u32, &str, u64, &[u8]); 10] = [
+    let ways: [(u32, u32, &str, u64, &[u8]); 8] = [
         (1000, flag::CONTENT_LENGTH, "", 5, b"hello"),
         (
             200,
@@ -156,9 +164,7 @@ fn a_head_that_contradicts_itself_becomes_502() {
         ),
         (200, flag::CONTENT_LENGTH, "A: b\nC: d\r\n", 5, b"hello"),
         (200, flag::CONTENT_LENGTH, "A: b", 5, b"hello"),
-        (200, flag::CONTENT_LENGTH, "", 3, b"hello"),
         (101, flag::CONTENT_LENGTH, "", 5, b"hello"),
-        (304, flag::CONTENT_LENGTH, "", 5, b"hello"),
     ];
     for (status, flags, fields, length, body) in ways {
         let (host, mut good, mut bad) = both();
@@ -178,6 +184,45 @@ fn a_head_that_contradicts_itself_becomes_502() {
 }
 
 #[test]
+fn a_template_that_is_no_head_costs_the_answers_that_name_it() {
+    let large = format!("A: {}\r\n", "x".repeat(70_000));
+    for lines in [
+        "A: b\r\n\r\nHTTP/1.1 200 OK\r\n",
+        "Content-Length: many\r\n",
+        &large,
+    ] {
+        let (host, mut good, mut bad) = both();
+        bad.commands.template(1, b"OK", b"X-Of: before\r\n");
+        bad.commands.template(1, b"OK", lines.as_bytes());
+        let mut client = host.connect();
+        client.get("/bad/");
+        let request = bad.request();
+        let response = portico_channel::Response {
+            status: 200,
+            flags: flag::END | flag::CONTENT_LENGTH,
+            template: 1,
+            ..Default::default()
+        };
+        bad.commands
+            .respond(request.token, request.sequence, &response);
+        bad.submit();
+        assert_eq!(client.answer().status, 502);
+        assert!(client.rest().is_empty());
+        // Nothing else: it serves on, with another template under that number too.
+        let mut other = host.connect();
+        other.get("/bad/");
+        let request = bad.request();
+        bad.commands.template(1, b"OK", b"X-Of: after\r\n");
+        bad.commands
+            .respond(request.token, request.sequence, &response);
+        bad.submit();
+        assert_eq!(other.answer().field("x-of"), Some("after"));
+        assert!(host.shards[0].broken_members().is_empty());
+        still_serves(&host, &mut good);
+    }
+}
+
+#[test]
 fn not_a_byte_goes_out_beyond_the_declared_length() {
     let (host, mut good, mut bad) = both();
     let mut client = host.connect();
@@ -188,10 +233,20 @@ fn not_a_byte_goes_out_beyond_the_declared_length() {
     bad.data(&request, b"lo and HTTP/1.1 200 OK\r\n\r\n", flag::END);
     let all = client.rest();
     assert!(
-        all.ends_with(b"\r\n\r\nhel"),
+        all.ends_with(b"\r\n\r\nhello"),
         "{:?}",
         String::from_utf8_lossy(&all)
     );
+    // The same in one record.
+    let mut client = host.connect();
+    client.get("/bad/");
+    client.get("/good/");
+    let request = bad.request();
+    let body = b"hello HTTP/1.1 200 OK\r\n\r\n";
+    bad.head(&request, 200, flag::CONTENT_LENGTH | flag::END, "", body, 5);
+    let all = String::from_utf8(client.rest()).unwrap();
+    assert!(all.ends_with("Content-Length: 5\r\n\r\nhello"), "{all}");
+    assert!(host.shards[0].broken_members().is_empty());
     still_serves(&host, &mut good);
 }
 
@@ -322,6 +377,25 @@ fn one_that_writes_beyond_its_window_is_dropped() {
     assert!(sent as u64 >= ANSWER_WINDOW_BYTES);
     is_dropped(&host, raw.id);
     drop(client);
+    still_serves(&host, &mut good);
+}
+
+#[test]
+fn one_that_writes_parts_without_end_is_dropped() {
+    let (mut host, mut good, _bad) = both();
+    host.route("/raw/", 3, QueueOptions::default());
+    let raw = &mut support::RawMember::attach(&mut host, 3);
+    let piece = vec![0u8; 256 * 1024];
+    let mut sent = 0;
+    while sent < 64 << 20 && host.shards[0].stats().members.len() == 3 {
+        let mut writer = portico_channel::CommandWriter::new();
+        writer.record(command::PART, 0, &[0, 0, piece.len() as u32], &[&piece]);
+        if raw.write(writer.as_bytes()) {
+            sent += piece.len();
+        }
+    }
+    assert!(sent >= 16 << 20 && sent < 24 << 20, "{sent}");
+    is_dropped(&host, raw.id);
     still_serves(&host, &mut good);
 }
 

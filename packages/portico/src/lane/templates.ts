@@ -5,6 +5,7 @@
  * and later responses send the number. Nothing is compared by the identity of the program's objects.
  */
 
+import { TEMPLATE_BYTES } from '../generated/layout';
 import type { CommandWriter } from './writer';
 
 /** What the fields of a head say about the message, gathered when they were written down. */
@@ -93,6 +94,7 @@ export class Templates {
   /** Offers a head that was found nowhere. `fields` is called only if it will be remembered. */
   remember(head: Head, fields: () => FieldList): void {
     if (this.#misses++ % REMEMBER_EVERY !== 0) return;
+    if (head.lines.length + head.reason.length > TEMPLATE_BYTES) return;
     // Text beyond ASCII is encoded with the body that it shares a write with.
     if (NOT_ASCII.test(head.lines) || NOT_ASCII.test(head.reason)) return;
     const list = fields();
