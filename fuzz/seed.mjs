@@ -72,9 +72,43 @@ for (const [index, options] of CLIENTS.entries()) {
   for (const flags of [0, 1, 2, 7]) seed('tls_hostile_peer', `hello-${index}-${flags}`, [0, flags, 100], await clientHello(options));
 }
 
+/** The same in records of `size` bytes. */
+function split(hello, size) {
+  const records = [];
+  for (let at = 5; at < hello.length; at += size) {
+    const part = hello.subarray(at, at + size);
+    records.push(Buffer.from([22, 3, 1, 0, part.length]), part);
+  }
+  return Buffer.concat(records);
+}
+
+/** With a suite and an extension more, whose lengths are set right: a fallback (RFC 7507) that renegotiates (RFC 5746). */
+function fallBack(hello) {
+  const suites = 44 + hello[43]; // behind record, message, version, random and session id
+  const extensions = suites + 2 + hello.readUInt16BE(suites) + 2;
+  const scsv = Buffer.from([0x56, 0]);
+  const info = Buffer.from([0xff, 1, 0, 2, 1, 7]);
+  const parts = [hello.subarray(0, suites + 2), scsv, hello.subarray(suites + 2, extensions + 2), info, hello.subarray(extensions + 2)];
+  const changed = Buffer.concat(parts);
+  changed.writeUInt16BE(changed.length - 5, 3);
+  changed.writeUIntBE(changed.length - 9, 6, 3);
+  changed.writeUInt16BE(hello.readUInt16BE(suites) + 2, suites);
+  changed.writeUInt16BE(hello.readUInt16BE(extensions) + 6, extensions + 2);
+  return changed;
+}
+
+for (const [index, options] of CLIENTS.entries()) {
+  const hello = await clientHello(options);
+  seed('tls_hostile_peer', `split-${index}`, [0, 0, 100], split(hello, 9));
+  seed('tls_hostile_peer', `fallback-${index}`, [0, 0, 100], fallBack(hello));
+}
+
 /** Steps on open connections, and changed handshakes: see `crates/portico-tls/tests/support/hostile.rs`. */
 const STEPS = [
   [1, 0], [1, 1], [1, 4, 0, 0, 0, 1, 6, 200], [1, 16], [1, 17], [1, 31, 1, 0, 6, 9],
+  [1, 32, 1, 46, 224], [1, 32, 2, 16, 0, 16, 0, 0, 100], [1, 36, 3, 64, 0, 64, 0, 64, 0], [1, 32, 1, 4, 0, 1, 2, 5, 23, 60],
+  [1, 0, 1, 0, 6, 1, 1], [1, 1, 1, 0, 6, 1, 1], [1, 0, 0, 0, 1, 0, 5, 22, 3, 20, 0, 0], [1, 17, 0, 0, 1, 0, 5, 24, 1, 0],
+  [1, 0, 0, 0, 1, 0, 5, 20, 1, 2], [1, 16, 0, 0, 1, 0, 0, 0, 3, 127],
   [2, 0, 1, 1, 0, 0, 9, 1], [2, 1, 1, 2, 1, 0, 9, 1], [2, 0, 2, 0, 4, 1, 3, 3, 1, 2, 3], [2, 0, 1, 1, 4],
   [3, 0, 0, 2, 72, 105, 3, 2, 7, 64, 0, 4, 1, 1, 0], [3, 1, 1, 3, 1, 2, 3, 0, 4, 9, 80, 0, 6],
   [3, 0, 3, 0, 3, 1, 4, 1, 0, 9, 3, 5, 0, 1, 65, 0], [3, 0, 7, 22, 5, 24, 0, 0, 1, 1, 0, 0, 1, 65, 0],

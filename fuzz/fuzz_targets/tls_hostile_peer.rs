@@ -6,6 +6,8 @@ use libfuzzer_sys::fuzz_target;
 
 #[path = "../../crates/portico-tls/tests/common/mod.rs"]
 mod common;
+#[path = "../../crates/portico-tls/tests/support/early_client.rs"]
+mod early_client;
 #[path = "../../crates/portico-tls/tests/support/hostile.rs"]
 mod hostile;
 #[path = "../../crates/portico-tls/tests/support/peer_keys.rs"]

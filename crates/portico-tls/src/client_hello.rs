@@ -5,16 +5,24 @@
 use crate::names;
 use crate::record::{HEADER_BYTES, MAX_PLAINTEXT_BYTES, content_type};
 
-/// Most bytes of a ClientHello; rustls' limit for a handshake message.
-const MAX_MESSAGE_BYTES: usize = 0xffff;
-/// Most records it may come in. One is usual, a few are legitimate; more cost time to put together again and again.
-const MAX_RECORDS: usize = 64;
+/// Most bytes of a ClientHello; rustls' limit for a handshake message. A longer one is refused with illegal_parameter.
+pub(crate) const MAX_MESSAGE_BYTES: usize = 0xffff;
+/// Most bytes of the records that a ClientHello comes in, however many these are: 64 KB of message in records of 16
+/// bytes and more. What needs more is refused with decode_error.
+pub(crate) const MAX_RECORDS_BYTES: usize = 96 * 1024;
 const CLIENT_HELLO: u8 = 1;
 const EXTENSION_SERVER_NAME: u16 = 0;
+const EXTENSION_SUPPORTED_GROUPS: u16 = 10;
 const EXTENSION_SIGNATURE_ALGORITHMS: u16 = 13;
 const EXTENSION_ALPN: u16 = 16;
 const EXTENSION_SESSION_TICKET: u16 = 35;
 const EXTENSION_PRE_SHARED_KEY: u16 = 41;
+const EXTENSION_EARLY_DATA: u16 = 42;
+const EXTENSION_SUPPORTED_VERSIONS: u16 = 43;
+const EXTENSION_KEY_SHARE: u16 = 51;
+const EXTENSION_RENEGOTIATION_INFO: u16 = 0xff01;
+/// TLS_FALLBACK_SCSV (RFC 7507): the client has tried a higher version before and was refused.
+const SUITE_FALLBACK: [u8; 2] = [0x56, 0x00];
 
 /// What the look found.
 #[derive(Debug, PartialEq, Eq)]
@@ -23,10 +31,10 @@ pub(crate) enum Peek {
     Incomplete,
     /// No ClientHello: rustls is to refuse it.
     Other,
-    /// In more records than a peer of good will uses.
+    /// It takes more than [`MAX_RECORDS_BYTES`].
     Excessive,
     /// It is complete.
-    Hello(Offer),
+    Hello(Box<Offer>),
 }
 
 /// What a client asks for.
@@ -38,8 +46,23 @@ pub(crate) struct Offer {
     pub(crate) sessions: SessionOffer,
     /// Those of [`names::SIGNATURE_SCHEMES`], in the client's order.
     pub(crate) schemes: Vec<u16>,
-    /// The client knows nothing newer than TLS 1.1.
-    pub(crate) outdated: bool,
+    /// The highest version that the client knows, as far as TLS 1.3.
+    pub(crate) highest_version: u16,
+    /// TLS_FALLBACK_SCSV is among its suites.
+    pub(crate) is_fallback: bool,
+    /// It claims to renegotiate: renegotiation_info is there and not empty.
+    pub(crate) renegotiates: bool,
+    /// It announces early data (RFC 8446, 4.2.10).
+    pub(crate) early_data: bool,
+    pub(crate) has: Extensions,
+}
+
+/// Which of the extensions are there that TLS 1.3 demands (RFC 8446, 9.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Extensions {
+    pub(crate) supported_groups: bool,
+    pub(crate) signature_algorithms: bool,
+    pub(crate) key_share: bool,
 }
 
 /// How a client would have its session kept.
@@ -51,40 +74,58 @@ pub(crate) struct SessionOffer {
     pub(crate) resumes: bool,
 }
 
-/// Looks at everything received so far.
-pub(crate) fn peek(received: &[u8]) -> Peek {
-    let mut rest = received;
-    let mut message = Vec::new();
-    for _ in 0..MAX_RECORDS {
-        let Some((header, after)) = rest.split_first_chunk::<HEADER_BYTES>() else {
-            // Enough to tell that it isn't TLS?
-            let plausible = rest
-                .first()
-                .is_none_or(|first| *first == content_type::HANDSHAKE);
-            return if plausible {
-                Peek::Incomplete
-            } else {
-                Peek::Other
+/// Puts the message together while its records come.
+#[derive(Default)]
+pub(crate) struct HelloReader {
+    message: Vec<u8>,
+    /// Bytes of the records in `message`.
+    bytes_taken: usize,
+}
+
+impl HelloReader {
+    /// Looks at everything received so far: what was there at the last look, and more.
+    pub(crate) fn look(&mut self, received: &[u8]) -> Peek {
+        loop {
+            let rest = received.get(self.bytes_taken..).unwrap_or_default();
+            let body = match record(rest) {
+                Ok(Some(body)) => body,
+                Ok(None) if received.len() > MAX_RECORDS_BYTES => return Peek::Excessive,
+                Ok(None) => return Peek::Incomplete,
+                Err(NotAHandshake) => return Peek::Other,
             };
-        };
-        let length = usize::from(u16::from_be_bytes([header[3], header[4]]));
-        let plausible = header[0] == content_type::HANDSHAKE
-            && header[1] == 3
-            && (1..=MAX_PLAINTEXT_BYTES).contains(&length);
-        if !plausible {
-            return Peek::Other;
-        }
-        let Some((body, after)) = after.split_at_checked(length) else {
-            return Peek::Incomplete;
-        };
-        message.extend_from_slice(body);
-        match message_body(&message) {
-            Message::Incomplete => rest = after,
-            Message::Other => return Peek::Other,
-            Message::Body(body) => return parse(body).map_or(Peek::Other, Peek::Hello),
+            self.bytes_taken += HEADER_BYTES + body.len();
+            self.message.extend_from_slice(body);
+            match message_body(&self.message) {
+                Message::Incomplete => {}
+                Message::Other => return Peek::Other,
+                Message::Body(body) => {
+                    return parse(body).map_or(Peek::Other, |offer| Peek::Hello(Box::new(offer)));
+                }
+            }
         }
     }
-    Peek::Excessive
+}
+
+struct NotAHandshake;
+
+/// The body of the handshake record at the front, if it is there.
+fn record(bytes: &[u8]) -> Result<Option<&[u8]>, NotAHandshake> {
+    let Some((header, after)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
+        // Enough to tell that it isn't TLS?
+        return match bytes.first() {
+            Some(first) if *first != content_type::HANDSHAKE => Err(NotAHandshake),
+            _ => Ok(None),
+        };
+    };
+    let length = usize::from(u16::from_be_bytes([header[3], header[4]]));
+    let plausible = header[0] == content_type::HANDSHAKE
+        && header[1] == 3
+        && (1..=MAX_PLAINTEXT_BYTES).contains(&length);
+    if plausible {
+        Ok(after.get(..length))
+    } else {
+        Err(NotAHandshake)
+    }
 }
 
 enum Message<'a> {
@@ -113,10 +154,11 @@ fn parse(body: &[u8]) -> Option<Offer> {
     let version = body.u16()?; // legacy_version
     body.take(32)?; // random
     body.vector8()?; // legacy_session_id
-    body.vector16()?; // cipher_suites
+    let suites = body.vector16()?;
     body.vector8()?; // legacy_compression_methods
     let mut offer = Offer {
-        outdated: version < 0x0303,
+        highest_version: version.min(0x0303),
+        is_fallback: suites.chunks_exact(2).any(|suite| suite == SUITE_FALLBACK),
         ..Offer::default()
     };
     if body.0.is_empty() {
@@ -128,14 +170,37 @@ fn parse(body: &[u8]) -> Option<Offer> {
         let content = extensions.vector16()?;
         match kind {
             EXTENSION_SERVER_NAME => offer.server_name = host_name(content),
-            EXTENSION_SIGNATURE_ALGORITHMS => offer.schemes = schemes(content),
+            EXTENSION_SUPPORTED_GROUPS => offer.has.supported_groups = true,
+            EXTENSION_SIGNATURE_ALGORITHMS => {
+                offer.has.signature_algorithms = true;
+                offer.schemes = schemes(content);
+            }
             EXTENSION_ALPN => offer.alpn = protocols(content)?,
             EXTENSION_SESSION_TICKET => offer.sessions.tickets = true,
             EXTENSION_PRE_SHARED_KEY => offer.sessions.resumes = true,
+            EXTENSION_EARLY_DATA => offer.early_data = true,
+            // RFC 8446, 4.2.1: where it is, legacy_version says nothing.
+            EXTENSION_SUPPORTED_VERSIONS => offer.highest_version = highest_version(content)?,
+            EXTENSION_KEY_SHARE => offer.has.key_share = true,
+            EXTENSION_RENEGOTIATION_INFO => {
+                offer.renegotiates = content.first().is_some_and(|length| *length > 0);
+            }
             _ => {}
         }
     }
     Some(offer)
+}
+
+/// RFC 8446, 4.2.1. Of the versions that there are; others are greasing (RFC 8701) or to come.
+fn highest_version(content: &[u8]) -> Option<u16> {
+    let mut versions = Reader(Reader(content).vector8()?);
+    let mut highest = 0;
+    while let Some(version) = versions.u16() {
+        if (0x0300..=0x0304).contains(&version) {
+            highest = highest.max(version);
+        }
+    }
+    Some(highest)
 }
 
 /// RFC 6066, 3. Only host names exist as names.
@@ -229,11 +294,23 @@ mod tests {
         records
     }
 
-    fn offer(name: &str, alpn: &[u8]) -> Offer {
-        Offer {
+    fn offer(name: &str, alpn: &[u8]) -> Peek {
+        Peek::Hello(Box::new(Offer {
             server_name: Some(name.to_owned()),
             alpn: alpn.to_vec(),
+            highest_version: 0x0303,
             ..Offer::default()
+        }))
+    }
+
+    fn peek(bytes: &[u8]) -> Peek {
+        HelloReader::default().look(bytes)
+    }
+
+    fn found(extensions: &[(u16, &[u8])]) -> Offer {
+        match peek(&hello(extensions, 1_000)) {
+            Peek::Hello(offer) => *offer,
+            other => panic!("{other:?}"),
         }
     }
 
@@ -242,38 +319,78 @@ mod tests {
 
     #[test]
     fn name_and_protocols_are_found_however_it_is_cut() {
-        for most in [3, 10, 50, 1_000] {
-            let bytes = hello(&[(43, b""), NAME, ALPN], most);
-            assert_eq!(peek(&bytes), Peek::Hello(offer("a.com", b"\x02h2\x01x")));
+        for most in [1, 3, 10, 50, 1_000] {
+            let bytes = hello(&[(21, b""), NAME, ALPN], most);
+            assert_eq!(peek(&bytes), offer("a.com", b"\x02h2\x01x"));
+            let mut reader = HelloReader::default();
             for end in 0..bytes.len() {
-                assert_eq!(
-                    peek(&bytes[..end]),
-                    Peek::Incomplete,
-                    "{end} of {}",
-                    bytes.len()
-                );
+                let which = format!("{end} of {}", bytes.len());
+                assert_eq!(reader.look(&bytes[..end]), Peek::Incomplete, "{which}");
+                assert_eq!(peek(&bytes[..end]), Peek::Incomplete, "{which}");
             }
+            assert_eq!(reader.look(&bytes), offer("a.com", b"\x02h2\x01x"));
         }
-        assert_eq!(peek(&hello(&[NAME, ALPN], 1)), Peek::Excessive);
+    }
+
+    #[test]
+    fn the_bytes_of_its_records_have_a_bound_and_their_number_has_none() {
+        let padding = vec![0; 0xff00];
+        let bytes = hello(&[(21, &padding)], 16);
+        assert!(bytes.len() < MAX_RECORDS_BYTES);
+        assert!(matches!(peek(&bytes), Peek::Hello(_)));
+        let bytes = hello(&[(21, &padding)], 8);
+        assert_eq!(peek(&bytes[..MAX_RECORDS_BYTES]), Peek::Incomplete);
+        assert_eq!(peek(&bytes[..MAX_RECORDS_BYTES + 1]), Peek::Excessive);
     }
 
     #[test]
     fn a_client_without_extensions_is_one() {
-        assert_eq!(peek(&hello(&[], 1_000)), Peek::Hello(Offer::default()));
+        let expected = Offer {
+            highest_version: 0x0303,
+            ..Offer::default()
+        };
+        assert_eq!(found(&[]), expected);
     }
 
     #[test]
     fn ways_to_resume_are_seen() {
-        let Peek::Hello(offer) = peek(&hello(&[(35, b""), (41, b"x")], 1_000)) else {
-            panic!()
+        let expected = SessionOffer {
+            tickets: true,
+            resumes: true,
         };
-        assert_eq!(
-            offer.sessions,
-            SessionOffer {
-                tickets: true,
-                resumes: true
-            }
-        );
+        assert_eq!(found(&[(35, b""), (41, b"x")]).sessions, expected);
+    }
+
+    #[test]
+    fn versions_are_those_of_the_extension_where_it_is() {
+        for (content, highest) in [
+            (&[4, 3, 4, 3, 3][..], 0x0304),
+            (&[2, 3, 2], 0x0302),
+            (&[6, 0x7a, 0x7a, 3, 3, 0x7f, 0x1c], 0x0303),
+            (&[0], 0),
+        ] {
+            assert_eq!(found(&[(43, content)]).highest_version, highest);
+        }
+        assert_eq!(peek(&hello(&[(43, b"")], 1_000)), Peek::Other);
+    }
+
+    #[test]
+    fn a_renegotiation_is_told_from_the_promise_to_do_it_well() {
+        assert!(!found(&[(0xff01, &[0])]).renegotiates);
+        assert!(found(&[(0xff01, &[1, 7])]).renegotiates);
+        // Badly written: for rustls.
+        assert!(!found(&[(0xff01, &[])]).renegotiates);
+    }
+
+    #[test]
+    fn what_tls13_demands_is_seen() {
+        let all = found(&[(10, b""), (13, b""), (51, b""), (42, b"")]);
+        let demanded = Extensions {
+            supported_groups: true,
+            signature_algorithms: true,
+            key_share: true,
+        };
+        assert_eq!((all.has, all.early_data), (demanded, true));
     }
 
     #[test]
@@ -289,9 +406,6 @@ mod tests {
             assert_eq!(peek(bytes), Peek::Other, "{bytes:?}");
         }
         // A name that is none counts as none.
-        let Peek::Hello(found) = peek(&hello(&[(0, b"\0\x04\0\0\x01\0")], 1_000)) else {
-            panic!()
-        };
-        assert_eq!(found.server_name, None);
+        assert_eq!(found(&[(0, b"\0\x04\0\0\x01\0")]).server_name, None);
     }
 }

@@ -9,14 +9,14 @@
 use std::sync::Arc;
 
 use crate::alert::Alert;
-use crate::client_hello::{self, Offer, Peek};
+use crate::client_hello::{HelloReader, MAX_RECORDS_BYTES, Offer, Peek};
 use crate::handshake::{Handshake, Progress};
 use crate::key_log::KeyLogLines;
 use crate::traffic::Traffic;
-use crate::{Context, Facts, ServerNames, Sink, TlsError, VerifyError, error_map};
+use crate::{Context, Facts, ServerNames, Sink, TlsError, VerifyError, error_map, hello_rules};
 
-/// Bytes that may arrive while the application chooses a context; a ClientHello that fits has at most 64 KB.
-const MAX_WAITING_BYTES: usize = 96 * 1024;
+/// Most bytes kept while the application chooses a context: the longest ClientHello, and a record of early data.
+const MAX_WAITING_BYTES: usize = MAX_RECORDS_BYTES + 20 * 1024;
 
 /// What a call of [`Connection::handle_input`] or [`Connection::provide`] brought. Each flag is told once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,6 +76,7 @@ enum Stage {
         names: Arc<ServerNames>,
         ask: bool,
         received: Vec<u8>,
+        reader: HelloReader,
     },
     /// The caller has been asked for the context.
     Asked(Box<Asked>),
@@ -111,6 +112,7 @@ impl Connection {
             names,
             ask,
             received: Vec::new(),
+            reader: HelloReader::default(),
         };
         Self {
             stage,
@@ -290,23 +292,27 @@ impl Connection {
             names,
             ask,
             received,
+            reader,
         } = &mut self.stage
         else {
             return Ok(Status::default());
         };
-        let (complete, mut offer) = match client_hello::peek(received) {
+        let (complete, mut offer) = match reader.look(received) {
             Peek::Incomplete => return Ok(Status::default()),
             Peek::Other => (false, Offer::default()),
-            Peek::Hello(offer) => (true, offer),
+            Peek::Hello(offer) => (true, *offer),
             Peek::Excessive => {
                 output.extend_from_slice(&Alert::DecodeError.plain_record());
                 return Err(Alert::DecodeError.error());
             }
         };
-        if offer.outdated {
-            // rustls would find something else wrong with such a message first.
-            output.extend_from_slice(&Alert::ProtocolVersion.plain_record());
-            return Err(error_map::unsupported_protocol());
+        if complete {
+            // Versions are the listener's, whichever context is chosen.
+            let highest_version = names.default_context().highest_version();
+            hello_rules::refuse(&offer, highest_version).map_err(|(alert, error)| {
+                output.extend_from_slice(&alert.plain_record());
+                error
+            })?;
         }
         let (names, received) = (Arc::clone(names), std::mem::take(received));
         if *ask && complete {
@@ -326,14 +332,16 @@ impl Connection {
             });
         }
         self.begin(&names, None, offer, AlpnChoice::Context, received, output)?;
+        let start = output.len();
         let status = self.shake(plaintext, output)?;
         if complete {
-            Ok(status)
-        } else {
-            // rustls would go on where no name was found and nobody was asked (an alert before the ClientHello).
-            output.extend_from_slice(&Alert::UnexpectedMessage.plain_record());
-            Err(Alert::UnexpectedMessage.error())
+            return Ok(status);
         }
+        // rustls would go on where no name was found and nobody was asked (an alert before the ClientHello). The client
+        // gets nothing of that, so it still reads alerts in the clear.
+        output.truncate(start);
+        output.extend_from_slice(&Alert::UnexpectedMessage.plain_record());
+        Err(Alert::UnexpectedMessage.error())
     }
 
     /// Starts rustls with the context for this client.
@@ -353,7 +361,7 @@ impl Connection {
         }
         let (config, lines) = context.config(names.default_context(), offer.sessions, alpn);
         self.key_log = lines;
-        let handshake = Handshake::new(config, received)?;
+        let handshake = Handshake::new(config, received, offer.early_data)?;
         let context = context.clone();
         self.stage = Stage::Handshaking(Box::new(Handshaking {
             handshake,
@@ -401,7 +409,7 @@ impl Connection {
             facts.certificate_requested = true;
             facts.verify_error = auth.verify(&facts.peer_certificates);
             if auth.rejects() && facts.verify_error != VerifyError::Ok {
-                traffic.abort(alert_for(facts.verify_error), output);
+                traffic.abort(alert_for(facts.verify_error, facts.version), output);
                 return Err(rejected(facts.verify_error));
             }
         }
@@ -436,8 +444,10 @@ fn rejected(why: VerifyError) -> TlsError {
 }
 
 /// RFC 8446, 6.2.
-fn alert_for(why: VerifyError) -> Alert {
+fn alert_for(why: VerifyError, version: u16) -> Alert {
     match why {
+        // RFC 5246, 7.4.6: TLS 1.2 has no certificate_required.
+        VerifyError::NoCertificate if version == 0x0303 => Alert::HandshakeFailure,
         VerifyError::NoCertificate => Alert::CertificateRequired,
         VerifyError::CertHasExpired | VerifyError::CertNotYetValid => Alert::CertificateExpired,
         VerifyError::CertRevoked => Alert::CertificateRevoked,

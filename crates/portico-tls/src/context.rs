@@ -31,6 +31,7 @@ struct Inner {
     sessions: Arc<Sessions>,
     client_auth: Option<ClientAuth>,
     has_identity: bool,
+    highest_version: u16,
     key_log: bool,
     /// Configurations with the sessions of other (default) contexts.
     adopted: Mutex<Vec<(Weak<Sessions>, Configs)>>,
@@ -93,6 +94,7 @@ impl Context {
             sessions,
             client_auth,
             has_identity,
+            highest_version: if tls13 { 0x0304 } else { 0x0303 },
             key_log: options.key_log,
             adopted: Mutex::default(),
         };
@@ -109,6 +111,11 @@ impl Context {
 
     pub(crate) fn has_identity(&self) -> bool {
         self.inner.has_identity
+    }
+
+    /// TLS 1.3, unless the options leave it out.
+    pub(crate) fn highest_version(&self) -> u16 {
+        self.inner.highest_version
     }
 
     pub(crate) fn client_auth(&self) -> Option<&ClientAuth> {

@@ -73,6 +73,23 @@ const COMPRESSION: Reason = Reason(
     0x156,
     "required compression algorithm missing",
 );
+const RENEGOTIATION_MISMATCH: Reason = Reason(
+    "ERR_SSL_RENEGOTIATION_MISMATCH",
+    0x151,
+    "renegotiation mismatch",
+);
+const NO_SIGALGS: Reason = Reason(
+    "ERR_SSL_MISSING_SIGALGS_EXTENSION",
+    0x70,
+    "missing sigalgs extension",
+);
+const TOO_MUCH_EARLY_DATA: Reason =
+    Reason("ERR_SSL_TOO_MUCH_EARLY_DATA", 0xa4, "too much early data");
+const TOO_MANY_ALERTS: Reason = Reason(
+    "ERR_SSL_TOO_MANY_WARN_ALERTS",
+    0x199,
+    "too many warn alerts",
+);
 const LENGTH_MISMATCH: Reason = Reason("ERR_SSL_LENGTH_MISMATCH", 0x9f, "length mismatch");
 const HTTP_REQUEST: Reason = Reason("ERR_SSL_HTTP_REQUEST", 0x9c, "http request");
 const HTTPS_PROXY_REQUEST: Reason =
@@ -116,7 +133,64 @@ fn reason(error: &Error) -> Reason {
             UNEXPECTED_MESSAGE
         }
         Error::InvalidCertificate(_) => BAD_SIGNATURE,
+        error if lacks_scheme(error) => NO_SHARED_SIGNATURE,
         _ => INTERNAL,
+    }
+}
+
+/// What rustls says where no scheme of a TLS 1.2 client fits the key.
+fn lacks_scheme(error: &Error) -> bool {
+    matches!(error, Error::General(text) if text == "incompatible signing key")
+}
+
+/// The alert for an error that rustls gave without one. `None`: none is due.
+pub(crate) fn alert(error: &Error) -> Option<Alert> {
+    Some(match error {
+        // RFC 8446, 6: who has sent one knows.
+        Error::AlertReceived(_) => return None,
+        Error::PeerMisbehaved(what) => misbehaviour_alert(what),
+        Error::InappropriateMessage { .. } | Error::InappropriateHandshakeMessage { .. } => {
+            Alert::UnexpectedMessage
+        }
+        // As OpenSSL.
+        Error::InvalidMessage(InvalidMessage::HandshakePayloadTooLarge) => Alert::IllegalParameter,
+        Error::InvalidMessage(_) => Alert::DecodeError,
+        Error::PeerIncompatible(_) => Alert::HandshakeFailure,
+        Error::NoApplicationProtocol => Alert::NoApplicationProtocol,
+        Error::DecryptError => Alert::BadRecordMac,
+        Error::PeerSentOversizedRecord => Alert::RecordOverflow,
+        Error::InvalidCertificate(_) => Alert::BadCertificate,
+        error if lacks_scheme(error) => Alert::HandshakeFailure,
+        _ => Alert::InternalError,
+    })
+}
+
+fn misbehaviour_alert(what: &PeerMisbehaved) -> Alert {
+    match what {
+        PeerMisbehaved::MessageInterleavedWithHandshakeMessage
+        | PeerMisbehaved::RejectedEarlyDataInterleavedWithHandshakeMessage
+        | PeerMisbehaved::KeyEpochWithPendingFragment
+        | PeerMisbehaved::IllegalTlsInnerPlaintext
+        | PeerMisbehaved::IllegalMiddleboxChangeCipherSpec
+        | PeerMisbehaved::TooManyEmptyFragments
+        | PeerMisbehaved::TooManyWarningAlertsReceived
+        | PeerMisbehaved::TooManyRenegotiationRequests
+        | PeerMisbehaved::TooMuchEarlyDataReceived => Alert::UnexpectedMessage,
+        PeerMisbehaved::UnsolicitedCertExtension => Alert::UnsupportedExtension,
+        _ => Alert::IllegalParameter,
+    }
+}
+
+/// The alert that RFC 8446 says, where rustls has sent another one in the clear.
+pub(crate) fn corrected_alert(error: &Error) -> Option<Alert> {
+    match error {
+        // RFC 8446, 9.2.
+        Error::PeerIncompatible(PeerIncompatible::KeyShareExtensionRequired) => {
+            Some(Alert::MissingExtension)
+        }
+        // RFC 5246, 7.4.6: TLS 1.2, where nothing is sealed yet, has no certificate_required.
+        Error::NoCertificatesPresented => Some(Alert::HandshakeFailure),
+        _ => None,
     }
 }
 
@@ -145,7 +219,8 @@ fn misbehaved(what: &PeerMisbehaved) -> Reason {
         PeerMisbehaved::InvalidKeyShare | PeerMisbehaved::OfferedDuplicateKeyShares => {
             BAD_KEY_SHARE
         }
-        PeerMisbehaved::AttemptedDowngradeToTls12WhenTls13IsSupported => INAPPROPRIATE_FALLBACK,
+        PeerMisbehaved::TooManyWarningAlertsReceived => TOO_MANY_ALERTS,
+        PeerMisbehaved::TooMuchEarlyDataReceived => TOO_MUCH_EARLY_DATA,
         PeerMisbehaved::SignedKxWithWrongAlgorithm
         | PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme => BAD_SIGNATURE,
         PeerMisbehaved::DuplicateClientHelloExtensions
@@ -185,15 +260,37 @@ pub(crate) fn not_a_record(bytes: &[u8]) -> (Option<Alert>, TlsError) {
     if bytes.starts_with(b"CONNE") {
         return (None, HTTPS_PROXY_REQUEST.error(""));
     }
-    if (20..=23).contains(&bytes.first().copied().unwrap_or_default()) && bytes.get(1) == Some(&3) {
-        return (Some(Alert::RecordOverflow), TOO_LONG.error(""));
-    }
     (Some(Alert::DecodeError), WRONG_VERSION_NUMBER.error(""))
 }
 
 /// A context without a certificate.
 pub(crate) fn no_identity() -> TlsError {
     NO_SHARED_CIPHER.error("the server has no certificate: give `key` and `cert`, or `pfx`")
+}
+
+/// A client that was kept from a higher version.
+pub(crate) fn inappropriate_fallback() -> TlsError {
+    INAPPROPRIATE_FALLBACK.error("")
+}
+
+/// A first ClientHello that continues another connection.
+pub(crate) fn renegotiation_mismatch() -> TlsError {
+    RENEGOTIATION_MISMATCH.error("")
+}
+
+/// A TLS 1.3 client without signature_algorithms.
+pub(crate) fn no_signature_algorithms() -> TlsError {
+    NO_SIGALGS.error("")
+}
+
+/// A TLS 1.3 client without key_share or supported_groups.
+pub(crate) fn no_key_share() -> TlsError {
+    NO_SHARED_GROUP.error("key_share and supported_groups belong together")
+}
+
+/// More early data than is skipped.
+pub(crate) fn too_much_early_data() -> TlsError {
+    TOO_MUCH_EARLY_DATA.error("")
 }
 
 /// A client from before TLS 1.2.

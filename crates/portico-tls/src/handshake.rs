@@ -9,9 +9,11 @@ use rustls::unbuffered::{
 };
 
 use crate::alert::Alert;
+use crate::early_data::{self, EarlyData};
 use crate::error_map;
 use crate::keying::{self, Heard};
-use crate::record::{self, Cipher, HEADER_BYTES, RecordKey};
+use crate::record::{self, Cipher, HEADER_BYTES, RecordKey, content_type};
+use crate::record_rules::{self, Protection, Refusal};
 use crate::traffic::Traffic;
 use crate::{Facts, TlsError};
 
@@ -27,6 +29,10 @@ pub(crate) struct Handshake {
     received: Vec<u8>,
     offered: usize,
     heard: Option<Box<Heard>>,
+    /// The client has announced early data, and has not come to its end.
+    early_data: Option<EarlyData>,
+    /// The client has sent a ChangeCipherSpec.
+    cipher_changed: bool,
 }
 
 /// How far a handshake got.
@@ -38,7 +44,12 @@ pub(crate) enum Progress {
 }
 
 impl Handshake {
-    pub(crate) fn new(config: Arc<ServerConfig>, received: Vec<u8>) -> Result<Self, TlsError> {
+    /// A handshake that begins with what has been received. `early_data`: the ClientHello announces some.
+    pub(crate) fn new(
+        config: Arc<ServerConfig>,
+        received: Vec<u8>,
+        early_data: bool,
+    ) -> Result<Self, TlsError> {
         let connection = UnbufferedServerConnection::new(config)
             .map_err(|error| error_map::tls_error(&error))?;
         Ok(Self {
@@ -46,6 +57,8 @@ impl Handshake {
             received,
             offered: 0,
             heard: None,
+            early_data: early_data.then(EarlyData::new),
+            cipher_changed: false,
         })
     }
 
@@ -57,19 +70,26 @@ impl Handshake {
     /// Goes on as far as the received bytes allow, appending what must be sent.
     pub(crate) fn proceed(&mut self, output: &mut Vec<u8>) -> Result<Progress, TlsError> {
         loop {
-            let Some(end) = self.next_record_end(output)? else {
-                if self.received.len() > MAX_RECEIVED_BYTES {
-                    output.extend_from_slice(&Alert::DecodeError.plain_record());
+            let end = match self.next_record_end() {
+                Ok(Some(end)) => end,
+                Ok(None) if self.received.len() > MAX_RECEIVED_BYTES => {
+                    self.send_alert(Alert::DecodeError, output);
                     return Err(Alert::DecodeError.error());
                 }
-                return Ok(Progress::Waiting);
+                Ok(None) => return Ok(Progress::Waiting),
+                Err((alert, error)) => {
+                    if let Some(alert) = alert {
+                        self.send_alert(alert, output);
+                    }
+                    return Err(error);
+                }
             };
             self.offered = end;
             let mut heard = self.heard.take();
             let result = keying::listen(&mut heard, || self.digest(output));
             self.heard = heard;
             if let Err(error) = result {
-                self.drain_alert(output);
+                self.end(&error, output);
                 return Err(error_map::tls_error(&error));
             }
             if !self.connection.is_handshaking() {
@@ -122,34 +142,69 @@ impl Handshake {
         Ok((Traffic::new(opening, sealing, None), self.received))
     }
 
-    /// Where the next record that rustls has not seen ends, if it is there.
-    fn next_record_end(&self, output: &mut Vec<u8>) -> Result<Option<usize>, TlsError> {
-        let Some(fresh) = self.received.get(self.offered..) else {
-            return Ok(None);
-        };
-        let Some(header) = fresh.first_chunk::<HEADER_BYTES>() else {
-            return Ok(None);
-        };
-        // A length beyond the limit is not waited for: rustls is given what there is, and refuses it.
-        let length = match record::body_length(*header) {
-            Ok(length) if (20..=23).contains(&header[0]) => length,
-            _ => {
-                return self
-                    .refuse(fresh, output)
-                    .map(|()| Some(self.received.len()));
+    /// Where the next record that rustls is to see ends, if it is there. Early data is skipped on the way.
+    fn next_record_end(&mut self) -> Result<Option<usize>, Refusal> {
+        loop {
+            let fresh = self.received.get(self.offered..).unwrap_or_default();
+            let Some(header) = fresh.first_chunk::<HEADER_BYTES>() else {
+                return Ok(None);
+            };
+            let kind = header[0];
+            // What is wrong with a header is not waited for.
+            let length = record_rules::body_length(*header, fresh, self.protection())?;
+            let Some(record) = fresh.get(..HEADER_BYTES + length) else {
+                return Ok(None);
+            };
+            record_rules::check_body(kind, &record[HEADER_BYTES..])?;
+            let end = self.offered + record.len();
+            if !self.is_early(record) {
+                self.cipher_changed |= kind == content_type::CHANGE_CIPHER_SPEC;
+                if kind != content_type::CHANGE_CIPHER_SPEC && self.has_answered() {
+                    self.early_data = None;
+                }
+                return Ok(Some(end));
             }
-        };
-        let end = HEADER_BYTES + length;
-        Ok((fresh.len() >= end).then_some(self.offered + end))
+            if let Some(early_data) = &mut self.early_data {
+                let skipped = early_data.skip(length);
+                skipped.map_err(|(alert, error)| (Some(alert), error))?;
+            }
+            self.received.drain(self.offered..end);
+        }
     }
 
-    /// Bytes that are no TLS record.
-    fn refuse(&self, fresh: &[u8], output: &mut Vec<u8>) -> Result<(), TlsError> {
-        let (alert, error) = error_map::not_a_record(fresh);
-        if let Some(alert) = alert {
-            output.extend_from_slice(&alert.plain_record());
+    fn protection(&self) -> Protection {
+        let heard = self.heard.as_ref();
+        if heard.is_some_and(|heard| heard.traffic.is_opening()) {
+            Protection::Tls13
+        } else if self.cipher_changed {
+            Protection::Changed
+        } else {
+            Protection::None
         }
-        Err(error)
+    }
+
+    /// Whether a ServerHello or a HelloRetryRequest has been made.
+    fn has_answered(&self) -> bool {
+        self.connection.negotiated_cipher_suite().is_some()
+    }
+
+    /// Whether a record is early data to skip. In the middle of a message it may not be (RFC 8446, 5.1).
+    fn is_early(&self, record: &[u8]) -> bool {
+        let sealed = record.first() == Some(&content_type::APPLICATION_DATA);
+        if self.early_data.is_none() || !sealed || self.offered > 0 {
+            return false;
+        }
+        let suite = self.connection.negotiated_cipher_suite();
+        let Some(cipher) = suite.and_then(|suite| Cipher::of(u16::from(suite.suite()))) else {
+            return false;
+        };
+        match &self.heard {
+            Some(heard) if heard.traffic.is_opening() => {
+                early_data::is_early(record, &heard.traffic, cipher)
+            }
+            // After a HelloRetryRequest the client's next message is in the clear.
+            _ => true,
+        }
     }
 
     /// Lets rustls look at the offered bytes until it wants more.
@@ -182,9 +237,29 @@ impl Handshake {
         }
     }
 
-    /// After an error rustls still holds the alert for it. It is asked only while it has something to send: a look at
-    /// the input in this state would index beyond an empty buffer and panic (rustls 0.23.46).
-    fn drain_alert(&mut self, output: &mut Vec<u8>) {
+    /// Sends what rustls holds after an error, and the alert for it, which rustls does not always have.
+    fn end(&mut self, error: &rustls::Error, output: &mut Vec<u8>) {
+        let start = output.len();
+        self.drain(output);
+        let heard = self.heard.as_ref();
+        if heard.is_some_and(|heard| heard.traffic.has_alerted()) {
+            return;
+        }
+        // An alert in the clear: type, version, length, level, description.
+        if let Some([content_type::ALERT, _, _, 0, 2, _, description]) =
+            output.get_mut(start..).and_then(<[u8]>::last_chunk_mut)
+        {
+            if let Some(alert) = error_map::corrected_alert(error) {
+                *description = alert as u8;
+            }
+        } else if let Some(alert) = error_map::alert(error) {
+            self.send_alert(alert, output);
+        }
+    }
+
+    /// rustls is asked only while it has something to send: a look at the input after an error would index beyond an
+    /// empty buffer and panic (rustls 0.23.46).
+    fn drain(&mut self, output: &mut Vec<u8>) {
         while self.connection.wants_write() {
             let state = self.connection.process_tls_records(&mut []).state;
             let Ok(ConnectionState::EncodeTlsData(data)) = state else {
@@ -192,6 +267,28 @@ impl Handshake {
             };
             if encode(data, output).is_err() {
                 return;
+            }
+        }
+    }
+
+    /// Appends an alert of ours as the client expects it: sealed, once our records are. One that can't be sealed is not
+    /// sent: the connection ends either way.
+    fn send_alert(&self, alert: Alert, output: &mut Vec<u8>) {
+        let suite = self.connection.negotiated_cipher_suite();
+        let suite = suite.map_or(0, |suite| u16::from(suite.suite()));
+        let key = self
+            .heard
+            .as_ref()
+            .and_then(|heard| heard.traffic.sealing(suite));
+        match key {
+            None => output.extend_from_slice(&alert.plain_record()),
+            Some(key) => {
+                let length = output.len();
+                let sealed = key
+                    .and_then(|mut key| key.seal(content_type::ALERT, &[&alert.message()], output));
+                if sealed.is_err() {
+                    output.truncate(length);
+                }
             }
         }
     }

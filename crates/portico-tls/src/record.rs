@@ -16,6 +16,7 @@ pub(crate) const MAX_BODY_BYTES: usize = MAX_PLAINTEXT_BYTES + 2_048;
 
 /// Content types (RFC 8446, 5.1).
 pub(crate) mod content_type {
+    pub(crate) const CHANGE_CIPHER_SPEC: u8 = 20;
     pub(crate) const ALERT: u8 = 21;
     pub(crate) const HANDSHAKE: u8 = 22;
     pub(crate) const APPLICATION_DATA: u8 = 23;
@@ -28,7 +29,7 @@ const TLS13_RENEW_AFTER: u64 = 1 << 23;
 /// Records one key may protect in TLS 1.2, which can't renew it. OpenSSL has no limit; this one is out of reach.
 const TLS12_STOP_AFTER: u64 = 1 << 40;
 
-/// The AEADs of TLS 1.3.
+/// The AEADs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cipher {
     Aes128,
@@ -43,6 +44,16 @@ impl Cipher {
             0x1301 => Some(Self::Aes128),
             0x1302 => Some(Self::Aes256),
             0x1303 => Some(Self::Chacha20),
+            _ => None,
+        }
+    }
+
+    /// Of a suite of TLS 1.2, by IANA number.
+    pub(crate) fn of_tls12(suite: u16) -> Option<Self> {
+        match suite {
+            0xc02b | 0xc02f => Some(Self::Aes128),
+            0xc02c | 0xc030 => Some(Self::Aes256),
+            0xcca8 | 0xcca9 => Some(Self::Chacha20),
             _ => None,
         }
     }
@@ -98,6 +109,21 @@ impl RecordKey {
             sequence,
             shape: Shape::Tls13,
         })
+    }
+
+    /// A key of TLS 1.2. It fails if it has another length than the cipher's.
+    pub(crate) fn tls12(
+        cipher: Cipher,
+        sequence: u64,
+        key: &[u8],
+        iv: &[u8; aead::NONCE_LEN],
+    ) -> Result<Self, BadKey> {
+        let shape = match cipher {
+            Cipher::Chacha20 => Shape::Chacha12,
+            Cipher::Aes128 | Cipher::Aes256 => Shape::Gcm12,
+        };
+        let key = Self::tls13(cipher, sequence, key, iv)?;
+        Ok(Self { shape, ..key })
     }
 
     /// From what rustls gives out.

@@ -10,7 +10,7 @@ use rustls::{SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite};
 
 use crate::key_schedule::{SHA256, SHA384};
 use crate::keying::HeardPrf;
-use crate::traffic_keys::HeardAead;
+use crate::traffic_keys::{HeardAead, HeardAead12};
 
 /// The suite with this IANA number.
 pub(crate) fn find(number: u16) -> Option<SupportedCipherSuite> {
@@ -21,16 +21,16 @@ pub(crate) fn find(number: u16) -> Option<SupportedCipherSuite> {
     all.find(|suite| u16::from(suite.suite()) == number)
 }
 
-/// All of TLS 1.2, with the PRF listened to. They live as long as the process.
+/// All of TLS 1.2, with PRF and AEAD listened to. They live as long as the process.
 static TLS12: LazyLock<Vec<&'static Tls12CipherSuite>> = LazyLock::new(|| {
     let heard = |suite: &SupportedCipherSuite| match suite {
-        SupportedCipherSuite::Tls12(suite) => Some(with_heard_prf(suite)),
+        SupportedCipherSuite::Tls12(suite) => Some(heard_tls12(suite)),
         SupportedCipherSuite::Tls13(_) => None,
     };
     ALL_CIPHER_SUITES.iter().filter_map(heard).collect()
 });
 
-fn with_heard_prf(suite: &Tls12CipherSuite) -> &'static Tls12CipherSuite {
+fn heard_tls12(suite: &Tls12CipherSuite) -> &'static Tls12CipherSuite {
     Box::leak(Box::new(Tls12CipherSuite {
         common: CipherSuiteCommon {
             suite: suite.common.suite,
@@ -40,7 +40,7 @@ fn with_heard_prf(suite: &Tls12CipherSuite) -> &'static Tls12CipherSuite {
         prf_provider: Box::leak(Box::new(HeardPrf(suite.prf_provider))),
         kx: suite.kx,
         sign: suite.sign,
-        aead_alg: suite.aead_alg,
+        aead_alg: Box::leak(Box::new(HeardAead12(suite.aead_alg))),
     }))
 }
 

@@ -1,14 +1,15 @@
-//! The keys of TLS 1.3's application data, and the secrets that the next ones come from (RFC 8446, 7.2 and 7.3).
+//! The keys of a handshake's records: those of TLS 1.3's application data, with the secrets that the next ones come from
+//! (RFC 8446, 7.2 and 7.3), and the sealing key in force, for an alert that rustls does not send.
 //!
-//! rustls makes them during the handshake with the AEAD that this crate gives it, which writes them down here (see
+//! rustls makes them during the handshake with the AEADs that this crate gives it, which write them down here (see
 //! `keying.rs` for how). Asking rustls for them at the end would have it derive all of them once more.
 
-use rustls::ConnectionTrafficSecrets;
 use rustls::crypto::cipher::{
-    AeadKey, Iv, MessageDecrypter, MessageEncrypter, OutboundOpaqueMessage, OutboundPlainMessage,
-    Tls13AeadAlgorithm, UnsupportedOperationError,
+    AeadKey, Iv, KeyBlockShape, MessageDecrypter, MessageEncrypter, OutboundOpaqueMessage,
+    OutboundPlainMessage, Tls12AeadAlgorithm, Tls13AeadAlgorithm, UnsupportedOperationError,
 };
 use rustls::crypto::tls13::HkdfExpander;
+use rustls::{ConnectionTrafficSecrets, ContentType};
 use zeroize::Zeroize;
 
 use crate::key_schedule::KeySchedule;
@@ -25,6 +26,8 @@ pub(crate) struct TrafficKeys {
     sealing: Key,
     /// Records sealed with the last sealing key.
     sealed: u64,
+    /// The last of them was an alert.
+    alerted: bool,
     secrets: Secrets,
 }
 
@@ -51,6 +54,32 @@ impl TrafficKeys {
         }
     }
 
+    /// Whether rustls has sealed an alert.
+    pub(crate) fn has_alerted(&self) -> bool {
+        self.alerted
+    }
+
+    /// TLS 1.3: whether the client's records are sealed from here on.
+    pub(crate) fn is_opening(&self) -> bool {
+        !self.opening.key.get().is_empty()
+    }
+
+    /// TLS 1.3: the key of the client's next record, where it has sealed none yet.
+    pub(crate) fn opening(&self, cipher: Cipher) -> Result<RecordKey, BadKey> {
+        RecordKey::tls13(cipher, 0, self.opening.key.get(), &self.opening.iv)
+    }
+
+    /// The key of our next record, where it is to be sealed.
+    pub(crate) fn sealing(&self, suite: u16) -> Option<Result<RecordKey, BadKey>> {
+        let (key, iv) = (self.sealing.key.get(), &self.sealing.iv);
+        if let Some(cipher) = Cipher::of_tls12(suite) {
+            // rustls makes the key before its turn; the first thing that is sealed with it is the Finished message.
+            return (self.sealed > 0).then(|| RecordKey::tls12(cipher, self.sealed, key, iv));
+        }
+        let cipher = Cipher::of(suite)?;
+        (!key.is_empty()).then(|| RecordKey::tls13(cipher, self.sealed, key, iv))
+    }
+
     /// The record layer after a handshake: opening and sealing key, and where the next ones come from.
     ///
     /// # Errors
@@ -60,7 +89,7 @@ impl TrafficKeys {
         cipher: Cipher,
     ) -> Result<(RecordKey, RecordKey, KeyUpdates), BadKey> {
         // The handshake ends with the client's first message under its handshake key: nothing has been opened yet.
-        let opening = RecordKey::tls13(cipher, 0, self.opening.key.get(), &self.opening.iv)?;
+        let opening = self.opening(cipher)?;
         let sealing = RecordKey::tls13(
             cipher,
             self.sealed,
@@ -146,6 +175,18 @@ impl Key {
         }
         new
     }
+
+    /// The nonce has a fixed part and, with AES-GCM, one that travels in each record and starts at `extra`.
+    fn tls12(key: &AeadKey, iv: &[u8], extra: &[u8]) -> Self {
+        let mut new = Self {
+            key: Bytes::new(key.as_ref()),
+            iv: [0; IV_BYTES],
+        };
+        for (place, byte) in new.iv.iter_mut().zip(iv.iter().chain(extra)) {
+            *place = *byte;
+        }
+        new
+    }
 }
 
 impl Drop for TrafficKeys {
@@ -204,12 +245,45 @@ impl MessageEncrypter for CountingEncrypter {
         sequence: u64,
     ) -> Result<OutboundOpaqueMessage, rustls::Error> {
         // Even if it fails, so that no number is used twice.
-        keying::hear_traffic(|traffic| traffic.sealed = sequence.saturating_add(1));
+        keying::hear_traffic(|traffic| {
+            traffic.sealed = sequence.saturating_add(1);
+            traffic.alerted = message.typ == ContentType::Alert;
+        });
         self.0.encrypt(message, sequence)
     }
 
     fn encrypted_payload_len(&self, payload_bytes: usize) -> usize {
         self.0.encrypted_payload_len(payload_bytes)
+    }
+}
+
+/// An AEAD of TLS 1.2 that is listened to. Only our own key is of interest: rustls gives out both at the end.
+pub(crate) struct HeardAead12(pub(crate) &'static dyn Tls12AeadAlgorithm);
+
+impl Tls12AeadAlgorithm for HeardAead12 {
+    fn encrypter(&self, key: AeadKey, iv: &[u8], extra: &[u8]) -> Box<dyn MessageEncrypter> {
+        keying::hear_traffic(|traffic| {
+            traffic.sealing = Key::tls12(&key, iv, extra);
+            traffic.sealed = 0;
+        });
+        Box::new(CountingEncrypter(self.0.encrypter(key, iv, extra)))
+    }
+
+    fn decrypter(&self, key: AeadKey, iv: &[u8]) -> Box<dyn MessageDecrypter> {
+        self.0.decrypter(key, iv)
+    }
+
+    fn key_block_shape(&self) -> KeyBlockShape {
+        self.0.key_block_shape()
+    }
+
+    fn extract_keys(
+        &self,
+        key: AeadKey,
+        iv: &[u8],
+        explicit: &[u8],
+    ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError> {
+        self.0.extract_keys(key, iv, explicit)
     }
 }
 

@@ -50,12 +50,14 @@ fn an_alert_before_the_client_hello_does_not_get_past_the_choice_of_a_context() 
         let mut pair = Pair::with(&config, "localhost", server);
         let mut bytes = vec![21, 3, 1, 0, 2, 1, 90];
         pair.client.write_tls(&mut bytes).unwrap();
+        let mut output = Vec::new();
         let error = pair
             .server
-            .handle_input(&mut bytes, &mut Vec::new(), &mut Vec::new())
+            .handle_input(&mut bytes, &mut Vec::new(), &mut output)
             .unwrap_err();
         assert_eq!(error.code(), "ERR_SSL_UNEXPECTED_MESSAGE");
         assert!(pair.server.facts().is_none());
+        assert_eq!(output, [21, 3, 3, 0, 2, 2, 10], "nothing but the alert");
     }
 }
 

@@ -2,6 +2,8 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used)]
 
 mod common;
+#[path = "support/early_client.rs"]
+mod early_client;
 #[path = "support/hostile.rs"]
 #[allow(
     clippy::indexing_slicing,

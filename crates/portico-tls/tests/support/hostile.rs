@@ -6,13 +6,14 @@
 
 use std::sync::{Arc, LazyLock, Mutex};
 
-use portico_tls::{AlpnChoice, Connection, ContextOptions, Refusal, ServerNames};
+use portico_tls::{AlpnChoice, Connection, ContextOptions, Refusal, ServerNames, TlsError};
 use rustls::{ClientConfig, KeyLog};
 
 use super::common::{
     Issued, Pair, TLS12, TLS13, ca_params, client_config, client_params, ec_key, issue, names,
     options, self_signed, server,
 };
+use super::early_client;
 use super::peer_keys::PeerKey;
 
 /// Content types.
@@ -108,8 +109,10 @@ fn first_bytes(choices: &mut Choices<'_>) {
     let mut input = choices.0.to_vec();
     let (mut plaintext, mut output) = (Vec::new(), Vec::new());
     for piece in input.chunks_mut(piece) {
-        let Ok(status) = server.handle_input(piece, &mut plaintext, &mut output) else {
-            return;
+        let before = output.len();
+        let status = match server.handle_input(piece, &mut plaintext, &mut output) {
+            Ok(status) => status,
+            Err(error) => return check_alert(&error, output.len() > before),
         };
         if status.client_hello {
             let hello = server.client_hello().expect("there is one to ask about");
@@ -128,15 +131,28 @@ fn first_bytes(choices: &mut Choices<'_>) {
                 }
                 _ => AlpnChoice::Context,
             };
-            if server
-                .provide(None, alpn, &mut plaintext, &mut output)
-                .is_err()
-            {
-                return;
+            let before = output.len();
+            let result = server.provide(None, alpn, &mut plaintext, &mut output);
+            if let Err(error) = result {
+                return check_alert(&error, output.len() > before);
             }
         }
     }
     assert!(plaintext.is_empty(), "nobody has agreed on a key");
+}
+
+/// Nobody is turned away without an alert, but for those who sent one and those who would not understand it.
+fn check_alert(error: &TlsError, alerted: bool) {
+    const SILENT: [&str; 6] = [
+        "ERR_SSL_SSLV3_",
+        "ERR_SSL_TLSV1_",
+        "ERR_SSL_TLSV13_",
+        "ERR_SSL_UNKNOWN_ALERT_TYPE",
+        "ERR_SSL_HTTP_REQUEST",
+        "ERR_SSL_HTTPS_PROXY_REQUEST",
+    ];
+    let silent = SILENT.iter().any(|code| error.code().starts_with(code));
+    assert!(alerted || silent, "no alert for {error}");
 }
 
 fn config(flags: u8) -> ClientConfig {
@@ -165,13 +181,24 @@ fn handshake(choices: &mut Choices<'_>) {
     } else {
         &WORLD.asking
     };
-    let config = Arc::new(config(flags));
-    if flags & 16 != 0 {
+    let early = flags & 32 != 0;
+    let config = if early {
+        early_client::client(&WORLD.client)
+    } else {
+        Arc::new(config(flags))
+    };
+    if flags & 16 != 0 && !early {
         // So that there is a session to resume.
         let mut pair = Pair::new(&config, names);
         pair.pump().expect("nothing is wrong with it");
     }
     let mut pair = Pair::new(&config, names);
+    if let Some(mut data) = pair.client.early_data() {
+        for _ in 0..choices.byte() % 4 {
+            let bytes = vec![7; choices.number() % 16_385];
+            std::io::Write::write(&mut data, &bytes).expect("what is too much is not taken");
+        }
+    }
     for _ in 0..6 {
         let mut flight = Vec::new();
         while pair.client.wants_write() {
@@ -191,10 +218,14 @@ fn handshake(choices: &mut Choices<'_>) {
             .clamp(1, flight.len().max(1));
         for piece in flight.chunks_mut(piece) {
             let before = pair.server.is_handshaking();
+            let length = output.len();
             let result = pair
                 .server
                 .handle_input(piece, &mut pair.plaintext, &mut output);
-            let Ok(status) = result else { return };
+            let status = match result {
+                Ok(status) => status,
+                Err(error) => return check_alert(&error, output.len() > length),
+            };
             assert!(!status.handshake_done || before);
         }
         pair.hand_over(&output);

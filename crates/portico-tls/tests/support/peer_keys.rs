@@ -44,6 +44,25 @@ impl PeerKey {
         }
     }
 
+    /// The first key from a traffic secret of TLS 1.3.
+    #[allow(dead_code, reason = "not all tests begin with a secret")]
+    pub(crate) fn of_secret(secret: &[u8], suite: CipherSuite) -> Self {
+        let (algorithm, hash) = match suite {
+            CipherSuite::TLS13_AES_256_GCM_SHA384 => (&aead::AES_256_GCM, hkdf::HKDF_SHA384),
+            CipherSuite::TLS13_AES_128_GCM_SHA256 => (&aead::AES_128_GCM, hkdf::HKDF_SHA256),
+            _ => (&aead::CHACHA20_POLY1305, hkdf::HKDF_SHA256),
+        };
+        let key = expand(secret, hash, b"key", algorithm.key_len());
+        Self {
+            key: LessSafeKey::new(UnboundKey::new(algorithm, &key).unwrap()),
+            algorithm,
+            iv: expand(secret, hash, b"iv", 12).try_into().unwrap(),
+            sequence: 0,
+            tls13: true,
+            source: Some((secret.to_vec(), hash)),
+        }
+    }
+
     /// The next key (RFC 8446, 7.2 and 7.3).
     pub(crate) fn renew(&mut self) {
         let (secret, hash) = self.source.as_ref().unwrap();
