@@ -6,7 +6,7 @@ NATIVE := packages/portico/native/portico.linux-$(shell uname -m | sed 's/x86_64
 NODE ?= node
 EXAMPLE ?= express-site
 
-.PHONY: help build binaries typescript generate run test test-rust test-typescript test-software soak bench check check-static fuzz asan node-suite framework-suite clean
+.PHONY: help build binaries typescript generate run test test-rust test-typescript test-software soak bench check check-static fuzz asan node-suite framework-suite bogo clean
 
 help: ## list the tasks
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 20
@@ -87,6 +87,11 @@ node-suite: build ## run Node's own http tests: make node-suite SUITE=DIR [SUITE
 framework-suite: build ## run a framework's own tests: make framework-suite NAME=express|fastify|koa|ws SUITE=DIR [SUITE_NODE=node]
 	@test -n "$(SUITE)" -a -n "$(NAME)" || { echo "usage: make framework-suite NAME=NAME SUITE=DIR (see conformance/suites/README.md)"; exit 2; }
 	$(NODE) conformance/suites/run.mjs --suite "$(NAME)" --dir "$(SUITE)" --node "$(or $(SUITE_NODE),$(NODE))"
+
+bogo: ## run BoringSSL's TLS tests: make bogo SUITE=DIR
+	@test -n "$(SUITE)" || { echo "usage: make bogo SUITE=DIR (see conformance/tls/bogo/README.md)"; exit 2; }
+	cargo build --profile quick --locked -p portico-tls --example bogo_shim
+	$(NODE) conformance/tls/bogo/run.mjs --suite "$(SUITE)"
 
 clean: ## remove what was built
 	cargo clean
