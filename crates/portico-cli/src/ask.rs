@@ -91,7 +91,7 @@ pub(crate) fn reserve(socket: Option<&Path>, command: arguments::Reserve) -> Res
                 groups: group,
                 everyone,
                 delegate,
-                configured: false,
+                ..ReservationRecord::default()
             };
             (Reserve::Add(record), None)
         }
@@ -131,6 +131,10 @@ fn reservation_line(record: &ReservationRecord, style: Style) -> String {
     }
     if record.configured {
         line.push_str(&style.dim("  (configuration file)"));
+    }
+    if let Some(problem) = &record.problem {
+        line.push_str("\n  ");
+        line.push_str(&style.bad(&printable(problem)));
     }
     line
 }

@@ -115,6 +115,9 @@ fn prefix_lines(prefix: &PrefixStatus, style: Style) -> Vec<String> {
         style.strong(&prefix.prefix),
         style.dim(&marks)
     )];
+    if let Some(problem) = &prefix.problem {
+        lines.push(format!("  {}", style.bad(&printable(problem))));
+    }
     let waiting = format!("{} of {} waiting", prefix.waiting, prefix.queue_length);
     let waiting = if prefix.waiting > 0 {
         style.careful(&waiting)

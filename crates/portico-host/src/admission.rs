@@ -63,6 +63,7 @@ impl Host {
             uid: peer.uid,
             gids: peer.gids.clone(),
         };
+        self.look_up_names();
         self.check_configured_scheme(&prefix)?;
         self.registry.check(&prefix, &owner)?;
         let wanted = self.wanted(prefix.port(), prefix.scheme());

@@ -8,9 +8,19 @@ use portico_sys::Credentials;
 use crate::host::{Host, Phase};
 use crate::protocol::{Answer, Certificate, CertificateRecord, ReservationRecord, Reserve};
 use crate::registry::{Owner, Queue};
+use crate::rules::{self, UnknownNames};
 use crate::status::{ListenerStatus, PrefixStatus, ProcessStatus, Status, Totals};
-use crate::users::{self, parse_prefix, user_name};
-use crate::{Failure, code, rules};
+use crate::users::{self, UserNames, parse_prefix, user_name};
+use crate::{Failure, code};
+
+/// Reservations made at run time, at most.
+const MAX_RESERVATIONS: usize = 4096;
+/// Those of one user other than root and the host's own, at most.
+const MAX_RESERVATIONS_OF_A_USER: usize = 256;
+/// Users and groups of one of them, at most: each is looked up.
+const MAX_NAMES: usize = 64;
+/// Bytes of a name, at most.
+const MAX_NAME_BYTES: usize = 256;
 
 impl Host {
     /// Whether this peer may change the host: its own user, and root.
@@ -53,8 +63,9 @@ impl Host {
         peer: &Credentials,
         record: ReservationRecord,
     ) -> Result<Answer, Failure> {
-        let reservation = users::reservation(&record)?;
         self.check_reserver(peer, &record.prefix)?;
+        self.check_reservation_limits(peer, &record)?;
+        let reservation = users::reservation(&record)?;
         let mut all = self.registry.rules().reservations.clone();
         all.add(reservation.clone())
             .map_err(|conflict| Failure::new(conflict.code(), conflict.to_string()))?;
@@ -63,6 +74,8 @@ impl Host {
         state.reservations.push(ReservationRecord {
             prefix: prefix.clone(),
             configured: false,
+            made_by: Some(peer.uid),
+            problem: None,
             ..record
         });
         self.change_state(state)?;
@@ -70,12 +83,43 @@ impl Host {
         Ok(Answer::said(format!("{prefix} is reserved")))
     }
 
+    /// Nobody fills the state file, or has names looked up without end.
+    fn check_reservation_limits(
+        &self,
+        peer: &Credentials,
+        record: &ReservationRecord,
+    ) -> Result<(), Failure> {
+        let all = &self.state.reservations;
+        let of_user = || all.iter().filter(|made| made.made_by == Some(peer.uid));
+        let names = || record.users.iter().chain(&record.groups);
+        let text = if all.len() >= MAX_RESERVATIONS {
+            format!("this host has {MAX_RESERVATIONS} reservations made at run time")
+        } else if Self::check_master(peer).is_err()
+            && of_user().count() >= MAX_RESERVATIONS_OF_A_USER
+        {
+            format!("this user has made {MAX_RESERVATIONS_OF_A_USER} reservations")
+        } else if names().count() > MAX_NAMES {
+            format!("a reservation may name {MAX_NAMES} users and groups")
+        } else if names().any(|name| name.len() > MAX_NAME_BYTES) {
+            format!("a name may have {MAX_NAME_BYTES} bytes")
+        } else {
+            return Ok(());
+        };
+        Err(Failure::new(
+            code::LIMIT,
+            format!("{text}, and that is the limit"),
+        ))
+    }
+
     fn remove_reservation(&mut self, peer: &Credentials, text: &str) -> Result<Answer, Failure> {
         let prefix = parse_prefix(text)?;
-        self.check_reserver(peer, text)?;
         let same = |record: &ReservationRecord| {
             parse_prefix(&record.prefix).ok().as_ref() == Some(&prefix)
         };
+        let made = |record: &&ReservationRecord| same(record) && record.made_by == Some(peer.uid);
+        if !self.state.reservations.iter().any(|record| made(&record)) {
+            self.check_reserver(peer, text)?;
+        }
         if self.settings.reservations.iter().any(same) {
             let text = format!(
                 "the reservation of {prefix} stands in the configuration file: remove it there, then `portico reload`"
@@ -116,7 +160,8 @@ impl Host {
     /// Puts run-time reservations into force, then into the file. If the file can't be written they are in force until
     /// the host ends, and the caller is told.
     fn change_state(&mut self, state: crate::state::State) -> Result<(), Failure> {
-        self.registry.apply(rules::rules(&self.settings, &state)?)?;
+        let rules = rules::rules(&self.settings, &state, UnknownNames::Close)?;
+        self.registry.apply(rules)?;
         self.state = state;
         self.publish_routes();
         self.close_unneeded_listeners();
@@ -133,8 +178,17 @@ impl Host {
                 configured: true,
                 ..record.clone()
             });
+        let problems = &self.registry.rules().problems;
+        let with_problem = |record: ReservationRecord| {
+            let prefix = parse_prefix(&record.prefix).ok();
+            ReservationRecord {
+                problem: prefix.and_then(|prefix| problems.get(&prefix).cloned()),
+                ..record
+            }
+        };
         configured
             .chain(self.state.reservations.iter().cloned())
+            .map(with_problem)
             .collect()
     }
 
@@ -254,6 +308,8 @@ impl Host {
 
     fn prefixes(&self, totals: &Totals) -> Vec<PrefixStatus> {
         let reservations = &self.registry.rules().reservations;
+        let problems = &self.registry.rules().problems;
+        let names = UserNames::default();
         let mut rows: Vec<_> = self
             .registry
             .queues()
@@ -263,6 +319,7 @@ impl Host {
                 let row = PrefixStatus {
                     prefix: queue.prefix.to_string(),
                     reserved: reservations.get(&queue.prefix).is_some(),
+                    problem: problems.get(&queue.prefix).cloned(),
                     site: self.registry.rules().sites.contains_key(&queue.prefix),
                     waiting: counted.waiting,
                     queue_length: queue.options.length,
@@ -272,7 +329,7 @@ impl Host {
                     lost: counted.lost,
                     moved: counted.moved,
                     timed_out: counted.timed_out,
-                    processes: self.processes(queue, *id, totals),
+                    processes: self.processes(queue, *id, totals, &names),
                 };
                 (queue.prefix.clone(), row)
             })
@@ -283,6 +340,7 @@ impl Host {
             let row = PrefixStatus {
                 prefix: prefix.to_string(),
                 reserved: true,
+                problem: problems.get(prefix).cloned(),
                 ..PrefixStatus::default()
             };
             (prefix.clone(), row)
@@ -296,6 +354,7 @@ impl Host {
         queue: &Queue,
         id: portico_dispatch::QueueId,
         totals: &Totals,
+        names: &UserNames,
     ) -> Vec<ProcessStatus> {
         // Those that leave are no longer in the queue's list, but still have requests.
         let leaving = self.registry.members().iter();
@@ -312,7 +371,7 @@ impl Host {
                 pid: member.process.pid,
                 program: member.process.program.clone(),
                 node: member.process.node.clone(),
-                user: user_name(member.owner.uid),
+                user: names.of(member.owner.uid),
                 state: if member.leaving { "leaving" } else { "serving" }.into(),
                 in_flight: counted.in_flight,
                 untaken: counted.untaken,

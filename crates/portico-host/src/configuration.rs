@@ -133,6 +133,7 @@ fn reservation(options: &ReservationOptions) -> ReservationRecord {
         everyone: options.everyone,
         delegate: options.delegate,
         configured: true,
+        ..ReservationRecord::default()
     }
 }
 

@@ -1,7 +1,6 @@
 //! The control socket: connections, and what is said on each.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
@@ -19,12 +18,11 @@ use crate::admission::Admission;
 use crate::host::{Host, Phase};
 use crate::lines::LineBuffer;
 use crate::protocol::{Answer, Register, Reply, Request};
-use crate::{Failure, code, reload, upgrade};
+use crate::visitors::{Visit, Visitors};
+use crate::{Failure, code, descriptors as limits, reload, upgrade};
 
 /// How long a connection may take to say what it wants, and to take an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Connections of one user that have not registered, at most.
-const MAX_VISITORS: usize = 1024;
 /// Pause after an error of accept(2): out of descriptors, say.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 const READ_BYTES: usize = 4096;
@@ -38,7 +36,7 @@ pub(crate) struct Control {
     /// Something happened that the main loop should look at now.
     pub(crate) attention: Rc<Notify>,
     /// Connections that have not registered, by user.
-    visitors: Rc<RefCell<HashMap<u32, usize>>>,
+    visitors: Rc<Visitors>,
     /// Set when the host has ended, and those who wait for that may be told.
     pub(crate) ended: Rc<watch::Sender<bool>>,
     /// Who waits to be told.
@@ -52,7 +50,7 @@ impl Control {
             host: Rc::new(RefCell::new(host)),
             accepting: Rc::new(watch::Sender::new(true)),
             attention: Rc::default(),
-            visitors: Rc::default(),
+            visitors: Rc::new(Visitors::new(limits::visits_of_a_user())),
             ended: Rc::new(watch::Sender::new(false)),
             waiting: Rc::default(),
             listener: Rc::new(listener),
@@ -89,10 +87,10 @@ impl Control {
                 return;
             }
         };
-        let Some(visit) = Visit::begin(&self.visitors, peer.uid) else {
+        let Some(visit) = self.visitors.enter(peer.uid) else {
             tracing::warn!(
                 uid = peer.uid,
-                "too many connections of this user; one was closed"
+                "all connections that this user may have wait for answers; one more was closed"
             );
             return;
         };
@@ -107,7 +105,11 @@ impl Control {
         };
         loop {
             // Whoever waits for the answer to a long command is not told to hurry.
-            let request = match timeout(PATIENCE, connection.next()).await {
+            let line = tokio::select! {
+                line = timeout(PATIENCE, connection.next()) => line,
+                () = visit.given_away() => return,
+            };
+            let request = match line {
                 Ok(Ok(Some(line))) => Request::parse(&line),
                 Ok(Err(failure)) => Err(failure),
                 Ok(Ok(None)) | Err(_) => return,
@@ -118,10 +120,12 @@ impl Control {
                     return;
                 }
                 Ok(request) => {
-                    let reply = match self.command(&peer, request).await {
+                    visit.set_idle(false);
+                    let reply = match self.command(&peer, request, &visit).await {
                         Ok(answer) => Reply::Ok(Box::new(answer)),
                         Err(failure) => failure.into(),
                     };
+                    visit.set_idle(true);
                     if connection.write(&reply, &[]).await.is_err() {
                         return;
                     }
@@ -143,7 +147,10 @@ impl Control {
         visit: Visit,
     ) {
         let asked = register.prefix.clone();
+        visit.set_idle(false);
+        let turn = visit.turn().await;
         let admitted = self.host.borrow_mut().register(peer, register);
+        drop(turn);
         drop(visit);
         let admission = match admitted {
             Ok(admission) => admission,
@@ -222,7 +229,14 @@ impl Control {
         }
     }
 
-    async fn command(&self, peer: &Credentials, request: Request) -> Result<Answer, Failure> {
+    async fn command(
+        &self,
+        peer: &Credentials,
+        request: Request,
+        visit: &Visit,
+    ) -> Result<Answer, Failure> {
+        // Not through those that wait for long: they are for the host's masters.
+        let turn = visit.turn().await;
         match request {
             Request::Status => {
                 let status = Some(self.host.borrow().status());
@@ -243,11 +257,13 @@ impl Control {
             Request::Stop { drain_ms } => {
                 Host::check_master(peer)?;
                 let drain = drain_ms.map(Duration::from_millis);
+                drop(turn);
                 tracing::info!(uid = peer.uid, "asked to stop");
                 Ok(self.stop(drain).await)
             }
             Request::Upgrade { program } => {
                 Host::check_master(peer)?;
+                drop(turn);
                 tracing::info!(uid = peer.uid, "asked to upgrade");
                 let control = self.clone();
                 // In a task of its own: whoever asked may go away, half an upgrade may not stay.
@@ -283,40 +299,6 @@ impl Control {
         host.drain(time);
         drop(host);
         self.attention.notify_one();
-    }
-}
-
-/// Counts a connection until it registers or ends.
-struct Visit {
-    visitors: Rc<RefCell<HashMap<u32, usize>>>,
-    uid: u32,
-}
-
-impl Visit {
-    /// `None`: the user has too many already.
-    fn begin(visitors: &Rc<RefCell<HashMap<u32, usize>>>, uid: u32) -> Option<Self> {
-        let mut counts = visitors.borrow_mut();
-        let count = counts.entry(uid).or_default();
-        if *count >= MAX_VISITORS {
-            return None;
-        }
-        *count += 1;
-        Some(Self {
-            visitors: Rc::clone(visitors),
-            uid,
-        })
-    }
-}
-
-impl Drop for Visit {
-    fn drop(&mut self) {
-        let mut counts = self.visitors.borrow_mut();
-        if let Some(count) = counts.get_mut(&self.uid) {
-            *count -= 1;
-            if *count == 0 {
-                counts.remove(&self.uid);
-            }
-        }
     }
 }
 

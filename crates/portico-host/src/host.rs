@@ -16,14 +16,18 @@ use crate::listeners::{Listeners, Wanted};
 use crate::place::Place;
 use crate::protocol::Reply;
 use crate::registry::Registry;
+use crate::rules::{self, UnknownNames};
 use crate::settings::Settings;
 use crate::state::{State, StateFile};
 use crate::status::Rates;
-use crate::{Failure, code, rules};
+use crate::{Failure, code};
 
 /// Connections that wait to be accepted on ports that the configuration does not name. The kernel lowers it to
 /// `net.core.somaxconn`.
 const BACKLOG: u32 = 4096;
+
+/// Least time between two attempts to look up names that were not known.
+const LOOK_UP_EVERY: Duration = Duration::from_secs(5);
 
 /// How a host was started.
 #[derive(Clone, Debug, Default)]
@@ -72,6 +76,8 @@ pub(crate) struct Host {
     pub(crate) expected: BTreeMap<UrlPrefix, u32>,
     /// A new program has taken over the control socket.
     pub(crate) handed_over: bool,
+    /// When names that were not known were looked up last.
+    names_looked_up: Instant,
     pub(crate) sessions: BTreeMap<MemberId, UnboundedSender<Reply>>,
 }
 
@@ -87,10 +93,11 @@ impl Host {
         state: State,
         state_file: StateFile,
         listeners: Listeners,
+        unknown_names: UnknownNames,
     ) -> Result<Self, Failure> {
         let certificates = rules::certificates(&settings, &state)?;
         let mut registry = Registry::default();
-        registry.apply(rules::rules(&settings, &state)?)?;
+        registry.apply(rules::rules(&settings, &state, unknown_names)?)?;
         let shards: io::Result<Vec<_>> = (0..settings.shards)
             .map(|index| ShardThread::start(index, settings.shards))
             .collect();
@@ -112,6 +119,7 @@ impl Host {
             idle_since: now,
             expected: BTreeMap::new(),
             handed_over: false,
+            names_looked_up: now,
             sessions: BTreeMap::new(),
         };
         host.publish_routes();
@@ -292,6 +300,22 @@ impl Host {
     /// Open connections of clients.
     pub(crate) fn connections(&self) -> usize {
         self.shards.iter().map(ShardThread::connections).sum()
+    }
+
+    /// Looks up again the names in reservations that were not known, if there are any, and not too often: it may take
+    /// long where a directory server does not answer.
+    pub(crate) fn look_up_names(&mut self) {
+        let due = self.names_looked_up.elapsed() >= LOOK_UP_EVERY;
+        if !due || !self.registry.rules().unknown_names {
+            return;
+        }
+        let rules = rules::rules(&self.settings, &self.state, UnknownNames::Close);
+        let applied = rules.and_then(|rules| self.registry.apply(rules));
+        self.names_looked_up = Instant::now();
+        match applied {
+            Ok(()) => self.publish_routes(),
+            Err(failure) => tracing::error!("{failure}; reservations stay as they were"),
+        }
     }
 
     /// Opens a port anew, at the addresses of the settings in force.

@@ -16,6 +16,7 @@ pub mod client;
 mod commands;
 pub mod configuration;
 mod control;
+mod descriptors;
 mod failure;
 mod handover;
 mod host;
@@ -34,6 +35,7 @@ mod succession;
 mod systemd;
 mod upgrade;
 pub mod users;
+mod visitors;
 mod watchdog;
 
 pub use failure::{Failure, code};

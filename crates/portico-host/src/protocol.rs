@@ -102,6 +102,12 @@ pub struct ReservationRecord {
     /// Whether it stands in the configuration file (and is changed there). Only in lists.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub configured: bool,
+    /// Id of the user who made it at run time. The host writes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub made_by: Option<u32>,
+    /// What is wrong with it now. Only in lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
 }
 
 /// Certificates.

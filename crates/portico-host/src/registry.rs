@@ -83,6 +83,12 @@ pub struct Rules {
     pub sites: BTreeMap<UrlPrefix, QueueOptions>,
     /// All reservations in force, configured and run-time ones.
     pub reservations: Reservations,
+    /// What is wrong with some of them, for people.
+    pub problems: BTreeMap<UrlPrefix, String>,
+    /// Whether some of them name users or groups that are not known now.
+    pub unknown_names: bool,
+    /// Registrations of one user, at most, where it is less than [`MAX_MEMBERS_OF_A_USER`].
+    pub members_of_a_user: Option<usize>,
 }
 
 /// The registry.
@@ -141,8 +147,10 @@ impl Registry {
             return Err(too_many("this host has", MAX_MEMBERS));
         }
         let trusted = owner.uid == 0 || owner.uid == rustix::process::geteuid().as_raw();
-        if !trusted && of_user() >= MAX_MEMBERS_OF_A_USER {
-            return Err(too_many("this user has", MAX_MEMBERS_OF_A_USER));
+        let limit = self.rules.members_of_a_user.unwrap_or(usize::MAX);
+        let limit = limit.min(MAX_MEMBERS_OF_A_USER);
+        if !trusted && of_user() >= limit {
+            return Err(too_many("this user has", limit));
         }
         Ok(())
     }

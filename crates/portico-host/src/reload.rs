@@ -2,7 +2,8 @@
 
 use crate::host::Host;
 use crate::protocol::Answer;
-use crate::{Failure, code, configuration, rules};
+use crate::rules::{self, UnknownNames};
+use crate::{Failure, code, configuration};
 
 /// Reads the configuration and all certificates again and puts them into force; registrations and connections go on.
 /// Blocks on the disk.
@@ -21,7 +22,8 @@ pub(crate) fn reload(host: &mut Host) -> Result<Answer, Failure> {
 fn apply(host: &mut Host) -> Result<Answer, Failure> {
     let settings = configuration::read(host.start.configuration.as_deref())?;
     let certificates = rules::certificates(&settings, &host.state)?;
-    host.registry.apply(rules::rules(&settings, &host.state)?)?;
+    host.registry
+        .apply(rules::rules(&settings, &host.state, UnknownNames::Refuse)?)?;
     let mut notes: Vec<_> = host
         .settings
         .config

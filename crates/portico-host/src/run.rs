@@ -13,7 +13,6 @@ use portico_locate::{effective_user, host_location};
 use portico_router::Scheme;
 use portico_sys::descriptors;
 use portico_sys::socket::{is_unix, local_address};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::UnixListener;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
@@ -27,6 +26,7 @@ use crate::listeners::{Listeners, is_tcp_listener};
 use crate::place::{self, Place, Taken};
 use crate::protocol::Reply;
 use crate::registry::Owner;
+use crate::rules::UnknownNames;
 use crate::settings::Settings;
 use crate::state::StateFile;
 use crate::succession;
@@ -64,7 +64,7 @@ pub enum Ended {
 /// It could not start.
 pub fn run(start: Start) -> Result<Ended, Failure> {
     let activated = systemd::activated_sockets();
-    raise_descriptor_limit();
+    crate::descriptors::raise_limit();
     let Some(received) = handover::receive()? else {
         return begin(start, activated);
     };
@@ -92,6 +92,7 @@ fn begin(start: Start, activated: Vec<Activated>) -> Result<Ended, Failure> {
         settings,
         place,
         Listeners::with_inherited(sockets, kept, false),
+        UnknownNames::Close,
     )?;
     for failure in host.open_configured() {
         // A port that somebody else has is no reason to leave all others unserved.
@@ -118,7 +119,8 @@ fn take_over(start: Start, received: Received) -> Result<Ended, Failure> {
     let kept = kept.map(|(port, https)| (*port, scheme(https))).collect();
     let settings = configuration::read(start.configuration.as_deref())?;
     let listeners = Listeners::with_inherited(sockets, kept, true);
-    let mut host = make(start, settings, place, listeners)?;
+    // Where a name is not known the old host, which knew it, goes on.
+    let mut host = make(start, settings, place, listeners, UnknownNames::Refuse)?;
     for expected in handover.expected {
         let prefix = parse_prefix(&expected.prefix)?;
         let owner = Owner {
@@ -139,10 +141,19 @@ fn make(
     settings: Settings,
     place: Place,
     listeners: Listeners,
+    unknown_names: UnknownNames,
 ) -> Result<Host, Failure> {
     let state_file = StateFile::in_folder(&place::state_folder(start.state.as_deref()));
     let state = state_file.load()?;
-    Host::new(start, place, settings, state, state_file, listeners)
+    Host::new(
+        start,
+        place,
+        settings,
+        state,
+        state_file,
+        listeners,
+        unknown_names,
+    )
 }
 
 /// The system's host is for all users (reservations decide), a user's own for that user.
@@ -331,18 +342,6 @@ async fn end(control: &Control) {
         }
     }
     tracing::info!("the host has ended");
-}
-
-/// Each registration takes descriptors of its own, and so does each connection: as many as this process may have.
-fn raise_descriptor_limit() {
-    let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit {
-        current: limit.maximum,
-        maximum: limit.maximum,
-    };
-    if let Err(error) = setrlimit(Resource::Nofile, raised) {
-        tracing::warn!(%error, "the limit of open files stays at {:?}", limit.current);
-    }
 }
 
 impl Host {

@@ -71,6 +71,9 @@ pub struct PrefixStatus {
     pub reserved: bool,
     /// Whether the configuration names it as a site.
     pub site: bool,
+    /// What is wrong with its reservation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
     /// Requests that wait for a process.
     pub waiting: u64,
     /// How many may.

@@ -1,5 +1,9 @@
 //! Names of users and groups, by the system's databases (NSS).
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use nix::errno::Errno;
 use nix::unistd::{Gid, Group, Uid, User};
 use portico_router::{Reservation, UrlPrefix};
 
@@ -13,29 +17,61 @@ pub fn user_name(uid: u32) -> String {
     found.map_or_else(|| uid.to_string(), |user| user.name)
 }
 
+/// Names of users, each looked up once.
+#[derive(Debug, Default)]
+pub(crate) struct UserNames(RefCell<HashMap<u32, String>>);
+
+impl UserNames {
+    /// As [`user_name`].
+    pub(crate) fn of(&self, uid: u32) -> String {
+        let mut names = self.0.borrow_mut();
+        names.entry(uid).or_insert_with(|| user_name(uid)).clone()
+    }
+}
+
 /// The reservation that a record stands for. May block on the system's databases.
 ///
 /// # Errors
 /// The prefix is malformed, a user or group is not known, or nobody is named at all.
 pub fn reservation(record: &ReservationRecord) -> Result<Reservation, Failure> {
+    let (reservation, unknown) = known_part(record)?;
+    unknown.map_or(Ok(reservation), Err)
+}
+
+/// The same for those users and groups that are known now, with what is wrong with the others: nobody gets in by a name
+/// that is not known. May block on the system's databases.
+///
+/// # Errors
+/// The prefix is malformed, or nobody is named at all.
+pub fn known_part(record: &ReservationRecord) -> Result<(Reservation, Option<Failure>), Failure> {
     let prefix = parse_prefix(&record.prefix)?;
-    let users: Result<Vec<_>, _> = record.users.iter().map(|name| user_id(name)).collect();
-    let groups: Result<Vec<_>, _> = record.groups.iter().map(|name| group_id(name)).collect();
-    let reservation = Reservation {
-        prefix,
-        users: users?,
-        groups: groups?,
-        everyone: record.everyone,
-        delegate: record.delegate,
-    };
-    if reservation.users.is_empty() && reservation.groups.is_empty() && !reservation.everyone {
+    if record.users.is_empty() && record.groups.is_empty() && !record.everyone {
         let text = format!(
             "the reservation of {} names nobody: give users, groups or everyone",
             record.prefix
         );
         return Err(Failure::new(code::REQUEST, text));
     }
-    Ok(reservation)
+    let mut unknown = None;
+    let mut known = |id: Result<u32, Failure>| match id {
+        Ok(id) => Some(id),
+        Err(failure) => {
+            unknown.get_or_insert(failure);
+            None
+        }
+    };
+    let users = record.users.iter();
+    let users = users.filter_map(|name| known(user_id(name))).collect();
+    let groups = record.groups.iter();
+    let groups = groups.filter_map(|name| known(group_id(name))).collect();
+    let reservation = Reservation {
+        prefix,
+        users,
+        groups,
+        everyone: record.everyone,
+        delegate: record.delegate,
+    };
+    Ok((reservation, unknown))
 }
 
 /// Reads a prefix as people and programs write it.
@@ -51,20 +87,30 @@ fn user_id(name: &str) -> Result<u32, Failure> {
     if let Ok(id) = name.parse() {
         return Ok(id);
     }
-    let found = User::from_name(name).ok().flatten();
-    found
-        .map(|user| user.uid.as_raw())
-        .ok_or_else(|| unknown("user", name))
+    match User::from_name(name) {
+        Ok(found) => found
+            .map(|user| user.uid.as_raw())
+            .ok_or_else(|| unknown("user", name)),
+        Err(error) => Err(unreadable("user", name, error)),
+    }
 }
 
 fn group_id(name: &str) -> Result<u32, Failure> {
     if let Ok(id) = name.parse() {
         return Ok(id);
     }
-    let found = Group::from_name(name).ok().flatten();
-    found
-        .map(|group| Gid::as_raw(group.gid))
-        .ok_or_else(|| unknown("group", name))
+    match Group::from_name(name) {
+        Ok(found) => found
+            .map(|group| Gid::as_raw(group.gid))
+            .ok_or_else(|| unknown("group", name)),
+        Err(error) => Err(unreadable("group", name, error)),
+    }
+}
+
+fn unreadable(kind: &str, name: &str, error: Errno) -> Failure {
+    let text =
+        format!("{kind} {name:?} can't be looked up now ({error}): try again, or give its number");
+    Failure::new(code::REQUEST, text)
 }
 
 fn unknown(kind: &str, name: &str) -> Failure {
@@ -95,6 +141,11 @@ mod tests {
             let failure = reservation(&wrong).unwrap_err();
             assert!(failure.message.contains(what), "{failure}");
         }
+        let (part, unknown) = known_part(&record(&["root", "no such user"], &[])).unwrap();
+        assert_eq!((part.users, part.groups), (vec![0], vec![]));
+        assert!(unknown.unwrap().message.contains("no such user"));
+        let (nobody, unknown) = known_part(&record(&[], &["no such group"])).unwrap();
+        assert!(nobody.groups.is_empty() && !nobody.everyone && unknown.is_some());
         assert_eq!(user_name(0), "root");
         assert_eq!(user_name(4_000_000_001), "4000000001");
         assert_eq!(parse_prefix("8080").unwrap_err().code, code::PREFIX_INVALID);

@@ -164,6 +164,15 @@ pub enum ReservationConflict {
 }
 
 impl ReservationConflict {
+    /// The upper one of two that lie one below the other.
+    #[must_use]
+    pub fn outer(&self) -> Option<&UrlPrefix> {
+        match self {
+            Self::Nested { outer, .. } => Some(outer),
+            Self::Exists { .. } => None,
+        }
+    }
+
     /// The stable code: `ERR_PORTICO_PREFIX_RESERVED`.
     #[must_use]
     pub const fn code(&self) -> &'static str {
@@ -228,6 +237,13 @@ impl Reservations {
         }
         self.by_prefix.insert(prefix.clone(), reservation);
         Ok(())
+    }
+
+    /// Adds a reservation even where it contradicts others, or in place of one for the same prefix. The lowest one decides
+    /// about a prefix, as ever.
+    pub fn insert(&mut self, reservation: Reservation) {
+        self.by_prefix
+            .insert(reservation.prefix.clone(), reservation);
     }
 
     /// Takes a reservation away.

@@ -113,7 +113,12 @@ impl SharedMemory {
             return Err(rustix::io::Errno::INVAL.into());
         }
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        let fd = rustix::fs::memfd_create("portico-channel", flags)?;
+        let create = |flags| rustix::fs::memfd_create("portico-channel", flags);
+        // Nobody is to run what lies there; systems may demand it (`vm.memfd_noexec`). Linux before 6.3 can't say it.
+        let fd = match create(flags | MemfdFlags::NOEXEC_SEAL) {
+            Err(rustix::io::Errno::INVAL) => create(flags)?,
+            created => created?,
+        };
         rustix::fs::ftruncate(&fd, as_u64(capacity.total()))?;
         rustix::fs::fcntl_add_seals(&fd, SEALS)?;
         // Not believed but looked at, as on the other side: without the seals a mapping can kill its process.

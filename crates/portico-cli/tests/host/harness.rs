@@ -27,7 +27,25 @@ impl Host {
     }
 
     pub(crate) fn start_in(folder: TempDir, arguments: &[&str]) -> Self {
+        Self::start_with(folder, arguments, None)
+    }
+
+    /// With so many descriptors.
+    pub(crate) fn start_with(
+        folder: TempDir,
+        arguments: &[&str],
+        descriptors: Option<u32>,
+    ) -> Self {
         let mut command = command(folder.path(), &[&["host"], arguments].concat());
+        if let Some(count) = descriptors {
+            let mut limited = Command::new("sh");
+            let script = format!("ulimit -n {count}; exec \"$0\" \"$@\"");
+            limited.args(["-c", &script]).arg(command.get_program());
+            command = {
+                limited.args(command.get_args());
+                limited
+            };
+        }
         let log = fs::File::options()
             .create(true)
             .append(true)

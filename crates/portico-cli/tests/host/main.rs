@@ -9,6 +9,7 @@ mod hostile_members;
 mod life;
 mod load;
 mod registrations;
+mod reservations;
 mod restarting;
 mod service_manager;
 mod standing_in;

@@ -1,12 +1,13 @@
 //! Who may register what, and what a client gets.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::Value;
 
 use crate::application::{Application, Process, register_line};
-use crate::harness::{Host, can_be_another_user, free_port, get, wait_for};
+use crate::harness::{Host, can_be_another_user, folder, free_port, get, wait_for};
 
 const ANN: u32 = 10_001;
 const BOB: u32 = 10_002;
@@ -149,6 +150,56 @@ fn a_process_that_is_killed_is_noticed_and_its_queue_waits_for_the_next() {
     });
     let _next = Application::start(&host.socket(), &prefix, "second").unwrap();
     assert_eq!(waiting.join().unwrap(), (200, "second".into()));
+}
+
+#[test]
+fn a_user_whose_connections_are_all_in_use_can_still_ask() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    setrlimit(Resource::Nofile, raised).unwrap();
+    let host = Host::start(&[]);
+    let mut idle: Vec<_> = (0..1200)
+        .map(|_| UnixStream::connect(host.socket()).unwrap())
+        .collect();
+    assert_eq!(host.status()["phase"], "running");
+    // Those that waited for longest have given way, and the others are open.
+    let mut buffer = [0; 1];
+    assert_eq!(idle[0].read(&mut buffer).unwrap(), 0);
+    let last = idle.last_mut().unwrap();
+    last.write_all(b"{\"type\":\"status\"}\n").unwrap();
+    assert_eq!(last.read(&mut buffer).unwrap(), 1);
+}
+
+#[test]
+fn one_user_cannot_take_all_of_the_hosts_descriptors() {
+    if !can_be_another_user() {
+        return;
+    }
+    let folder = folder();
+    let file = folder.path().join("portico.toml");
+    std::fs::write(&file, "[host]\nshards = 2\n").unwrap();
+    let path = file.display().to_string();
+    let host = Host::start_with(folder, &["--config", &path], Some(256));
+    let port = free_port();
+    let start = |number: u32| {
+        let prefix = format!("http://*:{port}/{number}/");
+        Process::start(&host.socket(), &prefix, "it", Some(ANN))
+    };
+    // An eighth of 256, 4 for each.
+    let served: Vec<_> = (0..8).map(start).collect();
+    for (_, answer) in &served {
+        assert_eq!(answer["type"], "registered", "{answer}");
+    }
+    let (_process, answer) = start(8);
+    assert_eq!(answer["code"], "ERR_PORTICO_LIMIT", "{answer}");
+    let _idle: Vec<_> = (0..300)
+        .map(|_| UnixStream::connect(host.socket()))
+        .collect();
+    assert_eq!(get(port, "/7/").unwrap(), (200, "it".into()));
+    assert_eq!(host.processes(&format!("http://*:{port}/7/")), 1);
 }
 
 #[test]
