@@ -61,6 +61,10 @@ impl Outflow {
                 }
                 _ => true,
             },
+            command::DESTROY if record.word(3) != 0 => {
+                self.forget_answer(record.word(2), record.word(3));
+                true
+            }
             command::DESTROY => {
                 self.forget(record.word(2));
                 true
@@ -152,6 +156,16 @@ impl Outflow {
         }
     }
 
+    /// An answer was given up: what is kept of it is not sent.
+    fn forget_answer(&mut self, token: u32, sequence: u32) {
+        if let Some(connection) = self.connections.get_mut(&token) {
+            connection.flows.retain(|flow| flow.sequence != sequence);
+            if connection.flows.is_empty() && connection.shutdown.is_none() {
+                self.connections.remove(&token);
+            }
+        }
+    }
+
     /// A connection has gone.
     #[inline]
     pub(crate) fn forget(&mut self, token: u32) {
@@ -204,6 +218,26 @@ mod tests {
         outflow.forget(7);
         outflow.forget(8);
         assert!(outflow.connections.is_empty());
+    }
+
+    #[test]
+    fn of_an_answer_that_is_given_up_nothing_is_kept_and_of_others_all() {
+        let mut outflow = Outflow::default();
+        let piece = vec![1; 64 * 1024];
+        for sequence in [1, 2] {
+            while submit(&mut outflow, |writer| writer.data(7, sequence, 0, &piece)) {}
+        }
+        assert!(submit(&mut outflow, |writer| writer.record(
+            command::DESTROY,
+            0,
+            &[7, 2],
+            &[]
+        )));
+        let mut kept = 0;
+        for sequence in [1, 2] {
+            outflow.credit(7, sequence, 2 * ANSWER_WINDOW_BYTES, |_| kept += sequence);
+        }
+        assert_eq!(kept, 1);
     }
 
     #[test]

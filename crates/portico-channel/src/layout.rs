@@ -208,6 +208,8 @@ pub mod command {
     /// Send what is queued, then end our side (FIN). With flag 1 (`SHUTDOWN_CLOSE`): then close.
     pub const SHUTDOWN: u32 = 9;
     /// Close now; what is queued and the kernel does not take at once is lost. With flag 1 (`DESTROY_RESET`): with a reset. `CLOSED` follows.
+    /// With a sequence number (`3`): the answer to that request is given up. When its turn comes the connection ends
+    /// behind the answers before it; what is held back of it is not sent.
     pub const DESTROY: u32 = 10;
     /// Inactivity timeout of this connection: `4` milliseconds, 0 = none.
     pub const SET_TIMEOUT: u32 = 11;

@@ -54,6 +54,14 @@ impl Dispatcher {
                 true => Verdict::Apply,
                 false => Verdict::LeaveOut,
             },
+            command::DESTROY if record.word(3) != 0 => {
+                let sequence = record.word(3);
+                if !self.has_request(index, token, sequence) {
+                    return Verdict::LeaveOut;
+                }
+                ended.push((token, sequence));
+                Verdict::Apply
+            }
             command::SHUTDOWN | command::DESTROY => self.judge_end(index, token),
             command::SET_TIMEOUT | command::SET_SOCKET => {
                 let Some(client) = self.clients.find(token) else {
@@ -184,13 +192,20 @@ impl Dispatcher {
         Verdict::LeaveOut
     }
 
+    /// Whether a request that is not answered completely is a member's.
+    fn has_request(&mut self, index: MemberIndex, token: u32, sequence: u32) -> bool {
+        let client = self.clients.find(token);
+        client
+            .and_then(|client| client.exchange(sequence))
+            .is_some_and(|exchange| exchange.stage == Stage::With(index))
+    }
+
     fn owns(&mut self, index: MemberIndex, token: u32, sequence: u32) -> bool {
-        self.clients.find(token).is_some_and(|client| {
-            client.trailing == Some((sequence, index))
-                || client
-                    .exchange(sequence)
-                    .is_some_and(|exchange| exchange.stage == Stage::With(index))
-        })
+        let is_trailing = self
+            .clients
+            .find(token)
+            .is_some_and(|client| client.trailing == Some((sequence, index)));
+        is_trailing || self.has_request(index, token, sequence)
     }
 
     /// Connections on which the member has no request close for it; for others they go on.

@@ -34,6 +34,32 @@ fn with(options: QueueOptions, members: usize) -> (Host, Vec<App>) {
 }
 
 #[test]
+fn an_answer_that_is_given_up_ends_the_connection_in_its_turn_and_nobody_elses() {
+    let mut host = Host::new();
+    host.route("/a/", 1, QueueOptions::default());
+    host.route("/b/", 2, QueueOptions::default());
+    let (mut first, mut second) = (host.app(1), host.app(2));
+    let mut client = host.connect();
+    client.get("/a/");
+    client.get("/b/");
+    let (ours, theirs) = (first.request(), second.request());
+    // Of somebody else's request a member can say nothing.
+    first.give_up(ours.token, theirs.sequence);
+    second.give_up(theirs.token, theirs.sequence);
+    first.answer(&ours, "first");
+    assert_eq!(client.answer().text(), "first");
+    assert!(client.rest().is_empty());
+    first.next(event::CLOSED);
+    second.next(event::CLOSED);
+    // It counts no longer as in flight.
+    let mut other = host.connect();
+    other.get("/b/");
+    let request = second.request();
+    second.answer(&request, "second");
+    assert_eq!(other.answer().text(), "second");
+}
+
+#[test]
 fn members_of_equal_load_take_turns() {
     let (host, mut apps) = with(QueueOptions::default(), 3);
     let mut client = host.connect();

@@ -255,6 +255,13 @@ impl App {
         self.submit();
     }
 
+    /// Gives the answer to a request up.
+    pub(crate) fn give_up(&mut self, token: u32, sequence: u32) {
+        self.commands
+            .record(command::DESTROY, 0, &[token, sequence], &[]);
+        self.submit();
+    }
+
     /// Wants no more of a request's body for now.
     pub(crate) fn pause(&mut self, request: &Req) {
         self.commands

@@ -173,6 +173,23 @@ impl Connection {
         }
     }
 
+    /// `DESTROY` of an answer: when its turn comes, the connection ends instead.
+    pub(crate) fn destroy_answer(&mut self, core: &mut Core, sequence: u32) {
+        let Some((exchange, first)) = self.exchanges.find(sequence) else {
+            return;
+        };
+        exchange.ended = true;
+        exchange.close = true;
+        exchange.held = Vec::new();
+        exchange.held_acks.clear();
+        if first {
+            self.advance(core);
+            self.mark_dirty(core);
+        } else {
+            self.exchanges.note_held(sequence);
+        }
+    }
+
     /// `SHUTDOWN`.
     pub(crate) fn shutdown(&mut self, core: &mut Core, close: bool) {
         if close {

@@ -44,6 +44,11 @@ impl Shard {
             command::CLOSE_IDLE => self.close_idle_connections(token, record.flags()),
             command::CLOSE_ALL => self.close_all_connections(token),
             command::TEMPLATE => return self.keep_template(command),
+            command::DESTROY if record.word(3) != 0 => {
+                if let Some(connection) = self.connections.find(token) {
+                    connection.destroy_answer(&mut self.core, record.word(3));
+                }
+            }
             command::DESTROY => self.destroy(token, record.flags() & DESTROY_RESET != 0),
             command::SERVER_NAME => {
                 if let Some(connection) = self.connections.find(token) {

@@ -4,13 +4,13 @@ import process = require('node:process');
 import { STATUS_CODES } from 'node:http';
 import { inspect } from 'node:util';
 import { headersSent, invalidCharacter, invalidStatusCode, nodeError, socketAssigned } from './errors';
-import { kExchange, type Callback } from './exchange';
+import { kExchange, type Callback, type Exchange } from './exchange';
 import { emitClose } from './lifecycle';
 import { end } from './response-end';
 import { SET_BEFORE, storeHead, type HeaderArgument } from './response-head';
 import { flushPending, sendHead, write } from './response-write';
 import type { Response } from './server-response';
-import { kErrored, stockResponse } from './stock';
+import { destroysInTurn, kErrored, stockResponse } from './stock';
 
 // eslint-disable-next-line no-control-regex
 const INVALID_REASON = /[^\t\x20-\x7e\x80-\xff]/;
@@ -142,11 +142,25 @@ function destroy(this: Response, error?: Error): Response {
   if (this.destroyed) return this;
   this.destroyed = true;
   this[kErrored] = error;
-  if (exchange.isCurrent) exchange.connection.socket.destroy(error);
-  else process.nextTick(emitClose, this);
+  if (!exchange.isCurrent) {
+    giveUp(this, exchange);
+    return this;
+  }
+  exchange.connection.socket.destroy(error);
   // What was written in this tick goes with the connection, as in Node: it has not left yet.
   flushPending(exchange);
   return this;
+}
+
+/**
+ * A response that waits for its turn: when that comes, the connection ends instead. (Newer versions of Node forget that,
+ * and have the connection wait for ever.)
+ */
+function giveUp(response: Response, exchange: Exchange): void {
+  if (!destroysInTurn) process.nextTick(emitClose, response);
+  exchange.pending = null;
+  exchange.pendingBytes = 0;
+  if (!exchange.ended || destroysInTurn) exchange.connection.destroyAnswer(exchange.sequence);
 }
 
 interface TimedSocket {

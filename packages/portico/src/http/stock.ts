@@ -82,6 +82,26 @@ export function addDefaults(prototype: object, sample: object): void {
 
 /** Whether `writableFinished` is true as soon as everything has been written (older Node), not when 'finish' comes. */
 export const finishesEarly = !hasSymbol('kWritableFinished');
+/** Whether a response that is destroyed before its turn closes with its connection (Node 20), not at once. */
+export const destroysInTurn = probeDestroyInTurn();
+
+function probeDestroyInTurn(): boolean {
+  const message = new (StockOutgoingMessage as new () => Internals)();
+  withoutTicks(() => message.destroy());
+  return message.listenerCount('socket') > 0;
+}
+
+/** What Node puts off to the next tick must not reach the program's async hooks. */
+function withoutTicks(action: () => void): void {
+  const { nextTick } = process;
+  process.nextTick = (() => true) as unknown as typeof nextTick;
+  try {
+    action();
+  } finally {
+    process.nextTick = nextTick;
+  }
+}
+
 /** Whether what is written between `cork` and `uncork` becomes one chunk (Node 24), not one for each `write`. */
 export const joinsCorkedChunks = hasSymbol('kChunkedBuffer');
 /** Whether what is written in one tick does (Node 26). */
@@ -108,14 +128,7 @@ function probeJoining(): boolean {
     writableHighWaterMark: 1024, _httpMessage: message };
   message._header = message._implicitHeader = ignore;
   message._headerSent = message.chunkedEncoding = true;
-  // The uncorking that follows must not reach the program's async hooks.
-  const { nextTick } = process;
-  process.nextTick = ignore as unknown as typeof nextTick;
-  try {
-    message.write('x');
-  } finally {
-    process.nextTick = nextTick;
-  }
+  withoutTicks(() => message.write('x'));
   return message.writableCorked > 0;
 }
 /** Whether the channel `http.server.response.created` exists. */

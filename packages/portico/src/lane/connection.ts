@@ -298,6 +298,11 @@ export class Connection implements TlsConnection {
     this.lane.writer.plain(layout.COMMAND_DESTROY | (reset ? layout.DESTROY_RESET << 8 : 0), this.token);
   }
 
+  /** Gives an answer up: in its turn the connection ends. */
+  destroyAnswer(sequence: number): void {
+    if (!this.closed && !this.destroying) this.lane.writer.plain(layout.COMMAND_DESTROY, this.token, sequence);
+  }
+
   /** Closes the connection; a socket that somebody holds learns of it at once. */
   destroy(error?: Error): void {
     if (this.#socket !== null) {
