@@ -237,6 +237,17 @@ describe('going', () => {
     assert.ok(sent > 200, `${sent} requests`);
   });
 
+  for (const unref of ['', '.unref()']) {
+    test(`a process that only closes its server${unref} hears that it has closed, and ends`, { timeout: 60_000 }, async (t) => {
+      const host = await startHost(t);
+      const script = `const server = require('node:http').createServer();
+        server.on('close', () => console.log('close'));
+        server.listen('http://*:${host.port}/', () => server${unref}.close(() => console.log('callback')));`;
+      const { stdout } = await run(process.execPath, ['--import', 'portico/register', '-e', script], { cwd: testsFolder, env: host.env });
+      assert.deepEqual(stdout.trim().split('\n').sort(), ['callback', 'close']);
+    });
+  }
+
   test('stop lets requests in flight finish', async (t) => {
     const host = await startHost(t);
     await host.member(APP, `http://*:${host.port}/`, { args: ['done'] });

@@ -14,7 +14,7 @@ export interface HostMessage {
 /** Bytes of a line at most. */
 const LINE_BYTES = 64 * 1024;
 
-/** The registration's connection. Does not keep the event loop alive. */
+/** The registration's connection. Keeps the event loop alive only while an answer is waited for. */
 export class ControlConnection {
   readonly #socket: Socket;
   #rest = '';
@@ -36,6 +36,12 @@ export class ControlConnection {
   /** Sends a message. */
   send(message: HostMessage): void {
     if (this.#socket.writable) this.#socket.write(`${JSON.stringify(message)}\n`);
+  }
+
+  /** Whether an answer is waited for: until then the process does not end by itself. */
+  setWaiting(waiting: boolean): void {
+    if (waiting) this.#socket.ref();
+    else this.#socket.unref();
   }
 
   /** Ends the registration. */

@@ -63,6 +63,8 @@ export class Registration implements PrefixOwner {
     this.#attached.close();
     for (const session of this.#sessions) {
       session.leaving = true;
+      // As a handle that is being closed: its callback runs in any case.
+      session.control.setWaiting(true);
       session.control.send({ type: 'leave' });
     }
     this.#finishLeaving();
@@ -84,6 +86,7 @@ export class Registration implements PrefixOwner {
   #receive(session: Session, message: HostMessage): void {
     if (message.type === 'left') {
       session.leaving = false;
+      session.control.setWaiting(false);
       this.#finishLeaving();
     } else if (session !== this.#session) {
       // A host that has handed over has nothing more to say.
