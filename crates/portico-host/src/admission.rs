@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
+use std::time::Instant;
 
 use portico_channel::shared::{Capacity, HostEnd, LAYOUT_VERSION};
 use portico_dispatch::{MemberId, QueueId};
@@ -23,6 +24,9 @@ const CAPACITY: Capacity = Capacity {
     events: 1 << 20,
     commands: 1 << 20,
 };
+
+/// Characters of what a process says of itself that are kept.
+const MAX_WORD_CHARACTERS: usize = 256;
 
 /// A registration that was accepted.
 #[derive(Debug)]
@@ -87,6 +91,8 @@ impl Host {
         let queues = self.registry.queues().len();
         let mut process = register.process;
         process.pid = if pid > 0 { pid } else { process.pid };
+        process.program = beginning(&process.program, MAX_WORD_CHARACTERS);
+        process.node = beginning(&process.node, MAX_WORD_CHARACTERS);
         let told = (process.pid, process.program.clone(), owner.uid);
         let (member, queue) = self.registry.register(prefix, owner, process)?;
         if self.registry.queues().len() != queues {
@@ -110,7 +116,9 @@ impl Host {
                 .unwrap_or(u64::MAX),
         };
         let (pid, program, uid) = told;
-        tracing::info!(member = member.0, pid, program, uid, "{prefix} registered");
+        if self.log.allows(uid, Instant::now()) {
+            tracing::info!(member = member.0, pid, program, uid, "{prefix} registered");
+        }
         Ok(Admission {
             member,
             reply: Reply::Registered(registered),
@@ -182,6 +190,11 @@ impl Channels {
             descriptors,
         })
     }
+}
+
+/// The beginning of a text.
+pub(crate) fn beginning(text: &str, characters: usize) -> String {
+    text.chars().take(characters).collect()
 }
 
 fn check_versions(register: &Register) -> Result<(), Failure> {

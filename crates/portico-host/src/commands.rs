@@ -79,7 +79,9 @@ impl Host {
             ..record
         });
         self.change_state(state)?;
-        tracing::info!(uid = peer.uid, "{prefix} reserved");
+        if self.log.allows(peer.uid, Instant::now()) {
+            tracing::info!(uid = peer.uid, "{prefix} reserved");
+        }
         Ok(Answer::said(format!("{prefix} is reserved")))
     }
 
@@ -136,7 +138,9 @@ impl Host {
             return Err(Failure::new(code::REQUEST, text));
         }
         self.change_state(state)?;
-        tracing::info!(uid = peer.uid, "{prefix} no longer reserved");
+        if self.log.allows(peer.uid, Instant::now()) {
+            tracing::info!(uid = peer.uid, "{prefix} no longer reserved");
+        }
         Ok(Answer::said(format!("{prefix} is no longer reserved")))
     }
 

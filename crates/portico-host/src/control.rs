@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use portico_dispatch::MemberId;
 use portico_sys::{Credentials, Errno, descriptors, peer_credentials};
@@ -14,7 +14,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::{JoinSet, spawn_local};
 use tokio::time::{sleep, timeout};
 
-use crate::admission::Admission;
+use crate::admission::{Admission, beginning};
 use crate::host::{Host, Phase};
 use crate::lines::LineBuffer;
 use crate::protocol::{Answer, Register, Reply, Request};
@@ -26,6 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Pause after an error of accept(2): out of descriptors, say.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 const READ_BYTES: usize = 4096;
+/// Characters of a line of the log that strangers can make long.
+const MAX_LOGGED_CHARACTERS: usize = 500;
 
 /// What all tasks of the control side share. All run on one thread.
 #[derive(Clone, Debug)]
@@ -88,14 +90,20 @@ impl Control {
             }
         };
         let Some(visit) = self.visitors.enter(peer.uid) else {
-            tracing::warn!(
-                uid = peer.uid,
-                "all connections that this user may have wait for answers; one more was closed"
-            );
+            if self.may_log(peer.uid) {
+                tracing::warn!(
+                    uid = peer.uid,
+                    "all connections that this user may have wait for answers; one more was closed"
+                );
+            }
             return;
         };
         let control = self.clone();
         tasks.spawn_local(async move { control.serve(stream, peer, visit).await });
+    }
+
+    fn may_log(&self, uid: u32) -> bool {
+        self.host.borrow_mut().log.allows(uid, Instant::now())
     }
 
     async fn serve(&self, stream: UnixStream, peer: Credentials, visit: Visit) {
@@ -155,11 +163,11 @@ impl Control {
         let admission = match admitted {
             Ok(admission) => admission,
             Err(failure) => {
-                tracing::warn!(
-                    uid = peer.uid,
-                    pid = peer.pid,
-                    "{asked:?} refused: {failure}"
-                );
+                if self.may_log(peer.uid) {
+                    let text = format!("{asked:?} refused: {failure}");
+                    let text = beginning(&text, MAX_LOGGED_CHARACTERS);
+                    tracing::warn!(uid = peer.uid, pid = peer.pid, "{text}");
+                }
                 // It does not matter whether it hears why.
                 let _ = connection.write(&failure.into(), &[]).await;
                 return;

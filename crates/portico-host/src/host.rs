@@ -13,6 +13,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::certificates::Certificates;
 use crate::listeners::{Listeners, Wanted};
+use crate::log_budget::LogBudget;
 use crate::place::Place;
 use crate::protocol::Reply;
 use crate::registry::Registry;
@@ -78,6 +79,8 @@ pub(crate) struct Host {
     pub(crate) handed_over: bool,
     /// When names that were not known were looked up last.
     names_looked_up: Instant,
+    /// Lines that other users have had.
+    pub(crate) log: LogBudget,
     pub(crate) sessions: BTreeMap<MemberId, UnboundedSender<Reply>>,
 }
 
@@ -120,6 +123,7 @@ impl Host {
             expected: BTreeMap::new(),
             handed_over: false,
             names_looked_up: now,
+            log: LogBudget::new(now),
             sessions: BTreeMap::new(),
         };
         host.publish_routes();
@@ -132,7 +136,11 @@ impl Host {
             for shard in &self.shards {
                 shard.leave(member);
             }
-            tracing::info!(member = member.0, "{} leaves", self.prefix_of(member));
+            let owner = self.registry.members().get(&member);
+            let uid = owner.map_or(0, |entry| entry.owner.uid);
+            if self.log.allows(uid, Instant::now()) {
+                tracing::info!(member = member.0, "{} leaves", self.prefix_of(member));
+            }
         }
     }
 
@@ -146,11 +154,13 @@ impl Host {
         let Some(entry) = self.registry.gone(Instant::now(), member) else {
             return;
         };
-        tracing::info!(
-            member = member.0,
-            pid = entry.process.pid,
-            "{prefix} unregistered"
-        );
+        if self.log.allows(entry.owner.uid, Instant::now()) {
+            tracing::info!(
+                member = member.0,
+                pid = entry.process.pid,
+                "{prefix} unregistered"
+            );
+        }
         if self.registry.members().is_empty() {
             self.idle_since = Instant::now();
         }

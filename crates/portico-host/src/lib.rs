@@ -22,6 +22,7 @@ mod handover;
 mod host;
 pub mod lines;
 pub mod listeners;
+mod log_budget;
 pub mod place;
 pub mod protocol;
 pub mod registry;

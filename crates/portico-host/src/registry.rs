@@ -139,9 +139,15 @@ impl Registry {
             .reservations
             .may_register(prefix, owner.requester(), self.registered())
             .map_err(|denied| Failure::new(denied.code(), format!("{prefix}: {denied}")))?;
+        // Prefixes that wait for their next process count too: otherwise coming and going would make ever more.
         let of_user = || {
             let same = |member: &&Member| member.owner.uid == owner.uid;
-            self.members.values().filter(same).count()
+            let waits = |queue: &&Queue| {
+                let nobody = queue.members.is_empty() && queue.until.is_some();
+                nobody && queue.owner.uid == owner.uid && queue.prefix != *prefix
+            };
+            let members = self.members.values().filter(same).count();
+            members + self.queues.values().filter(waits).count()
         };
         if self.members.len() >= MAX_MEMBERS {
             return Err(too_many("this host has", MAX_MEMBERS));

@@ -278,3 +278,23 @@ fn one_user_can_not_take_all_the_room() {
     );
     register(&mut registry, "http://*:8081/", BOB).unwrap();
 }
+
+#[test]
+fn prefixes_that_wait_for_their_next_process_take_room_too() {
+    let now = Instant::now();
+    let mut registry = Registry::default();
+    for number in 0..MAX_MEMBERS_OF_A_USER {
+        let text = format!("http://*:8080/{number}/");
+        let member = register(&mut registry, &text, ANN).unwrap();
+        registry.gone(now, member);
+    }
+    assert_eq!(
+        register(&mut registry, "http://*:8080/new/", ANN).unwrap_err(),
+        "ERR_PORTICO_LIMIT"
+    );
+    // One of them comes back; another user has room of its own.
+    register(&mut registry, "http://*:8080/7/", ANN).unwrap();
+    register(&mut registry, "http://*:8081/", BOB).unwrap();
+    registry.expire(now + QueueOptions::default().wait);
+    register(&mut registry, "http://*:8080/new/", ANN).unwrap();
+}

@@ -6,6 +6,8 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
 
+use portico_sys::files::may_others_write;
+
 use crate::{NamedBy, effective_user};
 
 /// A folder that only its user, root and whoever is named here can put anything into.
@@ -121,7 +123,6 @@ pub fn of(path: &Path) -> &Path {
 }
 
 const STICKY: u32 = 0o1000;
-const WRITABLE_BY_OTHERS: u32 = 0o022;
 
 /// The way down from the root.
 struct Way {
@@ -168,7 +169,7 @@ impl Way {
             self.other_user = Some(uid);
         }
         let mode = found.mode() & 0o7777;
-        self.in_sticky = mode & WRITABLE_BY_OTHERS != 0;
+        self.in_sticky = may_others_write(mode, uid, found.gid());
         if self.in_sticky && (is_last || mode & STICKY == 0) {
             return Err(FolderError::Writable {
                 folder: folder.to_owned(),

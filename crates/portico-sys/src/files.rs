@@ -41,7 +41,7 @@ pub fn open_own(path: &Path, access: Access) -> io::Result<File> {
     let mode = found.st_mode & 0o7777;
     let wrong = if found.st_uid != 0 && found.st_uid != user {
         format!("it belongs to user {}", found.st_uid)
-    } else if mode & 0o022 != 0 {
+    } else if may_others_write(mode, found.st_uid, found.st_gid) {
         format!("others may write to it (mode {mode:04o}): chmod go-w")
     } else if found.st_nlink > 1 {
         format!("it has {} names (hard links)", found.st_nlink)
@@ -49,6 +49,15 @@ pub fn open_own(path: &Path, access: Access) -> io::Result<File> {
         return Ok(file);
     };
     Err(refused(wrong))
+}
+
+/// Whether others than its owner and root may write to a file or folder. A group with the number of a user is that user's
+/// own by convention (and its `umask` lets the group write then); what belongs to both is written by nobody else. An
+/// access control list shows as what it lets a group do.
+#[must_use]
+pub fn may_others_write(mode: u32, uid: u32, gid: u32) -> bool {
+    let others = if uid == gid && uid != 0 { 0o002 } else { 0o022 };
+    mode & others != 0
 }
 
 /// All of a file of at most `limit` bytes, wherever links lead.
@@ -174,6 +183,21 @@ mod tests {
         if rustix::process::geteuid().is_root() {
             chown(&path, Some(10_001), None).unwrap();
             assert!(why(&path, Access::Update).contains("user 10001"));
+        }
+    }
+
+    #[test]
+    fn a_users_own_group_is_nobody_else() {
+        for (mode, uid, gid, others) in [
+            (0o600, 1000, 1000, false),
+            (0o775, 1000, 1000, false),
+            (0o775, 1000, 100, true),
+            (0o775, 0, 0, true),
+            (0o757, 1000, 1000, true),
+            (0o755, 1000, 100, false),
+        ] {
+            let row = format!("{mode:o} {uid} {gid}");
+            assert_eq!(may_others_write(mode, uid, gid), others, "{row}");
         }
     }
 
