@@ -111,21 +111,19 @@ struct NotAHandshake;
 /// The body of the handshake record at the front, if it is there.
 fn record(bytes: &[u8]) -> Result<Option<&[u8]>, NotAHandshake> {
     let Some((header, after)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
-        // Enough to tell that it isn't TLS?
-        return match bytes.first() {
-            Some(first) if *first != content_type::HANDSHAKE => Err(NotAHandshake),
-            _ => Ok(None),
-        };
+        // Not enough to name what it is, even where it can't be TLS.
+        return Ok(None);
     };
     let length = usize::from(u16::from_be_bytes([header[3], header[4]]));
     let plausible = header[0] == content_type::HANDSHAKE
         && header[1] == 3
         && (1..=MAX_PLAINTEXT_BYTES).contains(&length);
     if plausible {
-        Ok(after.get(..length))
-    } else {
-        Err(NotAHandshake)
+        return Ok(after.get(..length));
     }
+    // An alert is told of by what it says.
+    let waits = header[0] == content_type::ALERT && length == 2 && after.len() < length;
+    if waits { Ok(None) } else { Err(NotAHandshake) }
 }
 
 enum Message<'a> {

@@ -83,6 +83,11 @@ const NO_SIGALGS: Reason = Reason(
     0x70,
     "missing sigalgs extension",
 );
+const NO_GROUPS: Reason = Reason(
+    "ERR_SSL_MISSING_SUPPORTED_GROUPS_EXTENSION",
+    0xd1,
+    "missing supported groups extension",
+);
 const TOO_MUCH_EARLY_DATA: Reason =
     Reason("ERR_SSL_TOO_MUCH_EARLY_DATA", 0xa4, "too much early data");
 const TOO_MANY_ALERTS: Reason = Reason(
@@ -283,9 +288,14 @@ pub(crate) fn no_signature_algorithms() -> TlsError {
     NO_SIGALGS.error("")
 }
 
-/// A TLS 1.3 client without key_share or supported_groups.
+/// A TLS 1.3 client without supported_groups.
+pub(crate) fn no_supported_groups() -> TlsError {
+    NO_GROUPS.error("")
+}
+
+/// A TLS 1.3 client without key_share.
 pub(crate) fn no_key_share() -> TlsError {
-    NO_SHARED_GROUP.error("key_share and supported_groups belong together")
+    NO_SHARED_GROUP.error("")
 }
 
 /// More early data than is skipped.

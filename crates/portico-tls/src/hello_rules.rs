@@ -29,11 +29,13 @@ pub(crate) fn refuse(offer: &Offer, highest_version: u16) -> Result<(), (Alert, 
 /// RFC 8446, 9.2.
 fn demand_extensions(offer: &Offer) -> Result<(), (Alert, TlsError)> {
     let has = offer.has;
-    let error = if !has.signature_algorithms && !offer.sessions.resumes {
+    // A session stands for what its handshake agreed on.
+    let full = !offer.sessions.resumes;
+    let error = if full && !has.signature_algorithms {
         error_map::no_signature_algorithms()
-    } else if has.supported_groups != has.key_share
-        || !has.supported_groups && !offer.sessions.resumes
-    {
+    } else if !has.supported_groups && (full || has.key_share) {
+        error_map::no_supported_groups()
+    } else if has.supported_groups && !has.key_share {
         error_map::no_key_share()
     } else {
         return Ok(());

@@ -264,7 +264,7 @@ fn tls13_without_its_extensions_is_missing_one() {
     let both = options(&server());
     for (extension, code) in [
         (51, "ERR_SSL_NO_SUITABLE_KEY_SHARE"),
-        (10, "ERR_SSL_NO_SUITABLE_KEY_SHARE"),
+        (10, "ERR_SSL_MISSING_SUPPORTED_GROUPS_EXTENSION"),
         (13, "ERR_SSL_MISSING_SIGALGS_EXTENSION"),
     ] {
         let (pair, result) = of_hello(TLS13, &both, |hello| hello.remove(extension));

@@ -314,7 +314,7 @@ fn no_agreement_has_openssls_names() {
 #[test]
 fn what_is_no_tls_is_named() {
     let names = names(&options(&server()));
-    let rows: [(&[u8], &str, usize); 7] = [
+    let rows: [(&[u8], &str, usize); 8] = [
         (
             b"GET / HTTP/1.1\r\nHost: a\r\n\r\n",
             "ERR_SSL_HTTP_REQUEST",
@@ -338,16 +338,30 @@ fn what_is_no_tls_is_named() {
             7,
         ),
         (&[0x17, 3, 3, 0, 1, 0], "ERR_SSL_UNEXPECTED_MESSAGE", 7),
+        (
+            &[0x15, 3, 1, 0, 2, 2, 40],
+            "ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE",
+            0,
+        ),
     ];
     for (bytes, code, alert_bytes) in rows {
-        let mut server = Connection::new(Arc::clone(&names), false);
-        let mut output = Vec::new();
-        let error = server
-            .handle_input(&mut bytes.to_vec(), &mut Vec::new(), &mut output)
-            .unwrap_err();
-        assert_eq!(error.code(), code, "{bytes:?}: {error}");
-        assert_eq!(output.len(), alert_bytes, "{bytes:?}");
-        assert!(!server.is_handshaking());
+        // What comes in pieces has the same name.
+        for piece in [1, 4, 1_000] {
+            let mut server = Connection::new(Arc::clone(&names), false);
+            let mut output = Vec::new();
+            let mut bytes = bytes.to_vec();
+            let error = bytes
+                .chunks_mut(piece)
+                .find_map(|piece| {
+                    let result = server.handle_input(piece, &mut Vec::new(), &mut output);
+                    result.err()
+                })
+                .unwrap();
+            let which = format!("{bytes:?} in pieces of {piece}");
+            assert_eq!(error.code(), code, "{which}: {error}");
+            assert_eq!(output.len(), alert_bytes, "{which}");
+            assert!(!server.is_handshaking());
+        }
     }
 }
 
