@@ -15,6 +15,8 @@ use crate::{Failed, show};
 
 /// How long a host may take for a short answer.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long it may take until a new program has taken over: more than the host gives it.
+const UPGRADE_PATIENCE: Duration = Duration::from_secs(90);
 const SECONDS_A_DAY: i64 = 86_400;
 /// A certificate that ends within so many days is shown as one to look after.
 const SOON_DAYS: i64 = 21;
@@ -34,11 +36,20 @@ pub(crate) fn ask(
         )),
         error => Failed::new(error.to_string()),
     })?;
+    let peer = portico_sys::peer_credentials(&stream).ok();
+    let process = peer.map(|peer| peer.pid).filter(|pid| *pid > 1);
     client::ask(&stream, request, patience).map_err(|error| match error {
         AskError::Refused(failure) => Failed::new(failure.to_string()),
         AskError::Broken(error) if has_ended(&error) => Failed::new(format!(
             "the host at {path} ended before it answered: its log says why"
         )),
+        AskError::Broken(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+            Failed::new(format!(
+                "the host at {path}{} does not answer: it is stuck or overloaded, and its log says more{}",
+                process.map_or_else(String::new, |pid| format!(" (process {pid})")),
+                process.map_or_else(String::new, |pid| format!("; `kill {pid}` ends it")),
+            ))
+        }
         AskError::Broken(error) => {
             Failed::new(format!("the host at {path} gave no answer: {error}"))
         }
@@ -68,12 +79,18 @@ pub(crate) fn stop(socket: Option<&Path>, drain: Option<f64>) -> Result<(), Fail
     let drain = drain.map(Duration::try_from_secs_f64).transpose();
     let drain = drain.map_err(|_| Failed::new("--drain must be a number of seconds from 0 on"))?;
     let drain_ms = drain.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
+    // The end may take as long as connections do; a host that answers nothing at all is not waited for.
+    ask(socket, &Request::Status, Some(PATIENCE))?;
     ask_and_say(socket, &Request::Stop { drain_ms }, None)
 }
 
 pub(crate) fn upgrade(socket: Option<&Path>, program: Option<PathBuf>) -> Result<(), Failed> {
     let program = program.as_deref().map(absolute).transpose()?;
-    ask_and_say(socket, &Request::Upgrade { program }, None)
+    ask_and_say(
+        socket,
+        &Request::Upgrade { program },
+        Some(UPGRADE_PATIENCE),
+    )
 }
 
 pub(crate) fn reserve(socket: Option<&Path>, command: arguments::Reserve) -> Result<(), Failed> {

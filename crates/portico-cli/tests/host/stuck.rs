@@ -82,6 +82,12 @@ fn a_host_serves_while_its_control_side_is_stuck_and_term_ends_it() {
         Application::start(&host.socket(), &format!("http://*:{port}/"), "it").unwrap();
     let held = Held::hold(&host, "portico");
     assert_eq!(get(port, "/").unwrap(), (200, "it".into()));
+    let error = host.refused(1, &["status"]);
+    let advice = format!("`kill {}` ends it", host.child.id());
+    assert!(
+        error.contains("does not answer") && error.contains(&advice),
+        "{error}"
+    );
     kill_process(rustix::process::Pid::from_child(&host.child), Signal::TERM).unwrap();
     assert_ended_as_stuck(&host, held, "the control side (portico)");
 }
