@@ -8,6 +8,7 @@
     reason = "a program for tests"
 )]
 
+mod exporter;
 mod options;
 
 use std::io::{ErrorKind, Read, Write};
@@ -177,6 +178,10 @@ impl<'a> Exchange<'a> {
             peer_closed |= closed;
         }
         self.check(may_resume)?;
+        if let (Some(export), Some(facts)) = (self.settings.export(), self.tls.facts()) {
+            let material = export.compute(facts);
+            self.write(&material)?;
+        }
         if self.settings.writes_first {
             self.write(b"hello")?;
         }

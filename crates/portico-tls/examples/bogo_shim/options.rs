@@ -8,6 +8,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use portico_tls::{ContextOptions, Identity};
 
+use crate::exporter::Export;
+
 /// Why a test can't be tried.
 pub(crate) struct Unimplemented(pub(crate) String);
 
@@ -46,6 +48,8 @@ pub(crate) struct Settings {
     pub(crate) writes_first: bool,
     pub(crate) shuts_down: bool,
     pub(crate) check_close_notify: bool,
+    export: Export,
+    uses_export_context: bool,
     pub(crate) expected: Expected,
 }
 
@@ -175,9 +179,34 @@ impl Settings {
             "-shim-writes-first" => self.writes_first = true,
             "-shim-shuts-down" => self.shuts_down = true,
             "-check-close-notify" => self.check_close_notify = true,
+            _ if flag.contains("-export-") => return self.take_export(flag, words),
             _ => return self.take_expected(flag, words),
         }
         Ok(())
+    }
+
+    fn take_export(
+        &mut self,
+        flag: &str,
+        words: &mut impl Iterator<Item = String>,
+    ) -> Result<(), Unimplemented> {
+        match flag {
+            "-export-keying-material" => self.export.bytes = number(flag, words)?,
+            "-export-label" => self.export.label = text(flag, words)?.into_bytes(),
+            "-export-context" => self.export.context = Some(text(flag, words)?.into_bytes()),
+            "-use-export-context" => self.uses_export_context = true,
+            _ => return Err(Unimplemented(format!("flag {flag}"))),
+        }
+        Ok(())
+    }
+
+    /// What to export, if anything.
+    pub(crate) fn export(&self) -> Option<Export> {
+        let mut export = self.export.clone();
+        if !self.uses_export_context {
+            export.context = None;
+        }
+        (export.bytes > 0).then_some(export)
     }
 
     fn take_expected(
