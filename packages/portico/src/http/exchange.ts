@@ -10,6 +10,7 @@ import type { Slab } from '../lane/slab';
 import type { Head } from '../lane/templates';
 import type { Chunk } from '../lane/writer';
 import type { Field } from './header-fields';
+import type { Framed } from './framed-output';
 import type { Request } from './incoming-message';
 import type { Response } from './server-response';
 
@@ -101,6 +102,8 @@ export class Exchange {
   needDrain = false;
   acks: Acknowledgement[] | null = null;
   endCallbacks: Callback[] | null = null;
+  /** What Node's own methods write, where a program has them do it. */
+  framed: Framed | null = null;
 
   constructor(connection: Connection, slab: Slab, at: number, sequence: number, flags: number, method: string) {
     this.#connection = connection;

@@ -76,7 +76,7 @@ export function finish(exchange: Exchange): void {
   exchange.finished = true;
   release(exchange);
   callbacks?.forEach((callback) => callback(null));
-  response.emit('finish');
+  if (exchange.framed?.tellsFinish !== true) response.emit('finish');
 }
 
 /** What the server does when a response is finished, before the program's own listeners. */

@@ -12,7 +12,7 @@ import { kExchange, type Callback, type Exchange } from './exchange';
 import { finish, finishIsObserved, leave } from './lifecycle';
 import { hasPatchedEmit, isObserved } from './observation';
 import { byteLength, checkedChunk, checkEncoding, isStrict, mayHaveBody, reportError } from './response-chunks';
-import { addPending, callAll, sendHead, sendPending, WRITTEN_AT_ONCE_BYTES } from './response-write';
+import { addPending, callAll, sendHead, sendPending, takeBuffered, WRITTEN_AT_ONCE_BYTES } from './response-write';
 import type { Response } from './server-response';
 import { finishesEarly, stockResponse } from './stock';
 
@@ -88,9 +88,10 @@ function checkWritten(response: Response, bytes: number): void {
 }
 
 /** The last records of a response. */
-function finishOutput(response: Response, exchange: Exchange, chunk: Chunk | undefined, length: number,
+export function finishOutput(response: Response, exchange: Exchange, chunk: Chunk | undefined, length: number,
   encoding: BufferEncoding | undefined): void {
   const { connection } = exchange;
+  if (exchange.framed !== null) takeBuffered(exchange);
   const noticed = isNoticed(response, exchange);
   const trailer = response._trailer !== '' && response.chunkedEncoding && response._hasBody ? response._trailer : '';
   const early = noticed && exchange.isCurrent && exchange.unsentBytes + exchange.pendingBytes + length <= WRITTEN_AT_ONCE_BYTES;

@@ -8,10 +8,12 @@ import { kExchange, type Callback, type Exchange } from './exchange';
 import { emitClose } from './lifecycle';
 import { end } from './response-end';
 import { SET_BEFORE, storeHead, type HeaderArgument } from './response-head';
-import { flushPending, sendHead, write } from './response-write';
+import { flushPending, sendHead, takeBuffered, write } from './response-write';
 import type { Response } from './server-response';
-import { destroysInTurn, kErrored, stockResponse } from './stock';
+import { defineFramedFields, sendFramed, settle } from './framed-output';
+import { destroysInTurn, kErrored, kOutHeaders, stockResponse } from './stock';
 
+const STATUS_LINE = /^\S* (\d{3}) ?([^\r\n]*)/;
 // eslint-disable-next-line no-control-regex
 const INVALID_REASON = /[^\t\x20-\x7e\x80-\xff]/;
 
@@ -21,12 +23,16 @@ const stock = stockResponse as Stock;
 /** Defines the output methods. */
 export function defineOutput(prototype: object): void {
   const methods: Record<string, unknown> = {
-    writeHead, write, end, flushHeaders, cork, uncork, destroy, _send: send, _writeRaw: writeRaw, _flush: flushNothing,
+    writeHead, write, end, flushHeaders, cork, uncork, destroy, _send: send, _writeRaw: writeRaw, _flush: flush,
+    _storeHeader: storeHeader,
     assignSocket, detachSocket, setTimeout, _finish: prefinish,
   };
+  // Node 20 knows it under two names.
+  if ('writeHeader' in stock) methods['writeHeader'] = writeHead;
   for (const [name, value] of Object.entries(methods)) {
     Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
   }
+  defineFramedFields(prototype);
 }
 
 function writeHead(this: Response, statusCode: number, reason?: unknown, headers?: HeaderArgument): Response {
@@ -89,7 +95,13 @@ function cork(this: Response): void {
 function uncork(this: Response): void {
   const exchange = this[kExchange];
   if (exchange === undefined) stock.uncork.call(this);
-  else if (exchange.corked > 0 && --exchange.corked === 0) flushPending(exchange);
+  else if (exchange.corked === 0 && exchange.flushScheduled) {
+    exchange.flushScheduled = false;
+    flushPending(exchange);
+  } else if (exchange.corked > 0 && --exchange.corked === 0) {
+    takeBuffered(exchange);
+    flushPending(exchange);
+  }
 }
 
 function flushHeaders(this: Response): void {
@@ -116,23 +128,48 @@ function writeRaw(this: Response, data: unknown, encoding?: unknown, callback?: 
   return true;
 }
 
-/** Programs know `_send('')` as an old way to flush the head. */
-function send(this: Response, data: unknown, encoding?: unknown, callback?: unknown): unknown {
-  if (this[kExchange] === undefined) return stock._send.call(this, data, encoding, callback);
-  if (data === '') {
-    (this as unknown as { flushHeaders(): void }).flushHeaders();
-    return true;
+/** Bytes behind the head: Node's own methods end here, and programs know `_send('')` as an old way to flush the head. */
+function send(this: Response, data: string | Uint8Array, encoding?: unknown, callback?: unknown, size?: unknown): unknown {
+  const exchange = this[kExchange];
+  if (exchange === undefined) return stock._send.call(this, data, encoding, callback, size);
+  if (typeof encoding === 'function') {
+    callback = encoding;
+    encoding = undefined;
   }
-  return write.call(this, data, encoding, callback);
+  if (exchange.head === null) return writeRaw.call(this, data, encoding, callback);
+  return sendFramed(this, exchange, data, (encoding ?? undefined) as BufferEncoding | undefined, (callback ?? undefined) as Callback | undefined);
 }
 
-function flushNothing(this: Response): void {
-  if (this[kExchange] === undefined) stock._flush.call(this);
+/** Node's `writeHead` ends here, with a status line and the fields. */
+function storeHeader(this: Response, firstLine: string, headers: HeaderArgument): void {
+  const exchange = this[kExchange];
+  if (exchange === undefined) {
+    stock._storeHeader.call(this, firstLine, headers);
+    return;
+  }
+  const [, status, reason] = STATUS_LINE.exec(firstLine) ?? [];
+  const given = headers === this[kOutHeaders] ? SET_BEFORE : headers;
+  if (Array.isArray(given) && !Array.isArray(given[0]) && given.length % 2 !== 0) throw oddArray(given);
+  storeHead(this, exchange, status === undefined ? this.statusCode : Number(status), reason ?? '', given);
+}
+
+/** Nothing is kept back for the socket; what has ended says so once more, as in Node. */
+function flush(this: Response): void {
+  const exchange = this[kExchange];
+  if (exchange === undefined) stock._flush.call(this);
+  else if (this.finished && (this as unknown as { socket: unknown }).socket !== null) this._finish();
 }
 
 function prefinish(this: Response): void {
-  if (this[kExchange] === undefined) stock._finish.call(this);
-  else this.emit('prefinish');
+  const exchange = this[kExchange];
+  if (exchange === undefined) {
+    stock._finish.call(this);
+    return;
+  }
+  const { ended } = exchange;
+  // Node's own `end` calls this when it is through; then the end has been told.
+  settle(exchange);
+  if (exchange.ended === ended) this.emit('prefinish');
 }
 
 /** Ends the connection: nothing more of this response can be sent. */
@@ -140,6 +177,7 @@ function destroy(this: Response, error?: Error): Response {
   const exchange = this[kExchange];
   if (exchange === undefined) return stock.destroy.call(this, error) as Response;
   if (this.destroyed) return this;
+  settle(exchange);
   this.destroyed = true;
   this[kErrored] = error;
   if (!exchange.isCurrent) {
@@ -191,7 +229,8 @@ function assignSocket(this: Response, socket: HttpSocket): void {
 }
 
 function detachSocket(this: Response, socket: HttpSocket): void {
-  if (this[kExchange] === undefined) {
+  // Of another response's socket, Node's throws.
+  if (this[kExchange] === undefined || socket._httpMessage !== this) {
     stock.detachSocket.call(this, socket);
     return;
   }

@@ -9,7 +9,10 @@ import { definerOf } from './own-property';
 import { renderHead } from './response-head';
 import { WRITTEN_AT_ONCE_BYTES } from './response-write';
 import type { Response } from './server-response';
-import { finishesEarly, joinsChunks, kHighWaterMark, stockResponse } from './stock';
+import { finishesEarly, joinsChunks, joinsCorkedChunks, kHighWaterMark, kWritableFinished, stockResponse } from './stock';
+
+/** Whether what is kept until the tick ends counts as corked. */
+const countsTicks = joinsChunks || !joinsCorkedChunks;
 
 type Getter = (this: Response, exchange: Exchange) => unknown;
 
@@ -50,7 +53,7 @@ function sentUnobserved(exchange: Exchange): boolean {
 
 /** Before Node 26 a response counts as finished when its last bytes have been written, which Node does at once. */
 function writtenAtOnce(exchange: Exchange): boolean {
-  return finishesEarly && exchange.ended && exchange.isCurrent && exchange.unsentBytes <= WRITTEN_AT_ONCE_BYTES;
+  return finishesEarly && exchange.ended && (exchange.isCurrent || exchange.leftEarly) && exchange.unsentBytes <= WRITTEN_AT_ONCE_BYTES;
 }
 
 function highWaterMark(exchange: Exchange): number {
@@ -84,6 +87,12 @@ function isQueued(exchange: Exchange): boolean {
   return !exchange.isCurrent && !exchange.leftEarly && !exchange.finished && !sentUnobserved(exchange);
 }
 
+/** How often it was corked; until the tick ends, `write` has done so too. */
+function corked(this: Response, exchange: Exchange): number {
+  const byWrite = countsTicks && exchange.flushScheduled && !exchange.ended && !(joinsChunks && this.destroyed);
+  return exchange.corked + (byWrite ? 1 : 0);
+}
+
 /** Whether more may be written without waiting for 'drain'. */
 export function hasRoom(exchange: Exchange): boolean {
   return writableLength(exchange) < highWaterMark(exchange);
@@ -97,7 +106,9 @@ export function defineState(prototype: object): void {
   accessor(prototype, '_closed', sentUnobserved);
   accessor(prototype, 'destroyed', sentUnobserved);
   accessor(prototype, 'headersSent', (exchange) => exchange.head !== null);
-  accessor(prototype, 'writableFinished', (exchange) => exchange.finished || sentUnobserved(exchange) || writtenAtOnce(exchange));
+  accessor(prototype, 'writableFinished', function finished(exchange) {
+    return exchange.finished || sentUnobserved(exchange) || writtenAtOnce(exchange) || exchange.framed !== null && this[kWritableFinished] === true;
+  });
   accessor(prototype, 'writableLength', queuedLength);
   accessor(prototype, 'writableHighWaterMark', highWaterMark);
   accessor(prototype, 'outputSize', function outputSize(exchange) { return exchange.isCurrent ? 0 : queuedLength.call(this, exchange); });
@@ -106,7 +117,7 @@ export function defineState(prototype: object): void {
     get(this: Response): unknown { return this[kExchange] === undefined ? undefined : highWaterMark(this[kExchange]); },
     set(this: Response, value: unknown): void { defineHighWaterMark(this, value); },
   });
-  accessor(prototype, 'writableCorked', (exchange) => exchange.corked);
+  accessor(prototype, 'writableCorked', corked);
   accessor(prototype, 'writableNeedDrain', function needsDrain(exchange) {
     return !this.destroyed && !this.finished && exchange.needDrain;
   });

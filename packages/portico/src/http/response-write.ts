@@ -12,7 +12,7 @@ import { kExchange, type Callback, type Exchange, type PendingWrite } from './ex
 import { byteLength, checkEncoding, isBytes, isStrict, mayHaveBody, rejectChunk, reportError } from './response-chunks';
 import { hasRoom } from './response-state';
 import type { Response } from './server-response';
-import { joinsChunks, joinsCorkedChunks, stockResponse } from './stock';
+import { joinsChunks, joinsCorkedChunks, kChunkedBuffer, kChunkedLength, stockResponse } from './stock';
 
 const { RESPONSE_FLAG_END, RESPONSE_FLAG_ACK } = layout;
 /** Chunks up to this total are joined before they are handed over. */
@@ -43,6 +43,7 @@ export function write(this: Response, chunk: unknown, encoding?: unknown, callba
   if (this.chunkedEncoding) checkEncoding(chunk, encoding);
   const { connection } = exchange;
   if (connection.closed || connection.destroying) return false;
+  if (exchange.framed !== null) takeBuffered(exchange);
   addPending(exchange, chunk, length, (encoding ?? undefined) as BufferEncoding | undefined,
     typeof callback === 'function' ? callback as Callback : undefined);
   if (!exchange.isCurrent && exchange.corked === 0) {
@@ -103,6 +104,20 @@ export function addPending(exchange: Exchange, chunk: Chunk, length: number, enc
   callback: Callback | undefined): void {
   (exchange.pending ??= []).push({ chunk, length, encoding, callback });
   exchange.pendingBytes += length;
+}
+
+/** What Node's `write` keeps while a response is corked: chunk, encoding, callback, and so on. */
+export function takeBuffered(exchange: Exchange): void {
+  const { response } = exchange;
+  if (!Object.hasOwn(response, kChunkedBuffer)) return;
+  const buffered = (response[kChunkedBuffer] as unknown[]).splice(0);
+  response[kChunkedLength] = 0;
+  for (let at = 0; at < buffered.length; at += 3) {
+    const chunk = buffered[at] as string | Uint8Array;
+    const encoding = (buffered[at + 1] ?? undefined) as BufferEncoding | undefined;
+    addPending(exchange, chunk, byteLength(chunk, encoding), encoding, buffered[at + 2] as Callback | undefined);
+  }
+  if (buffered.length > 0) exchange.wasCorked = true;
 }
 
 /** Hands over what was written; the last record carries `flags`. Returns the callbacks of what was handed over. */

@@ -20,7 +20,7 @@ import { minorVersion, requestField } from './request-fields';
 import { renderHead, type HeaderArgument } from './response-head';
 import { defineOutput } from './response-output';
 import { defineState } from './response-state';
-import { kErrored, kUniqueHeaders, sampleResponse, stockResponse, StockServerResponse, tellsResponseCreated } from './stock';
+import { addDefaults, kErrored, kUniqueHeaders, sampleResponse, stockResponse, StockServerResponse, tellsResponseCreated } from './stock';
 
 const responseCreated = diagnostics.channel('http.server.response.created');
 
@@ -176,5 +176,6 @@ own('outputData', () => []);
 defineHeaderFields(prototype);
 defineState(prototype);
 defineOutput(prototype);
+addDefaults(prototype, sampleResponse);
 definePrinting(prototype, kExchange, RESPONSE_NAMES);
 enumerateAsNode(prototype, sampleResponse);

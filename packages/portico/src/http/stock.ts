@@ -57,6 +57,14 @@ export const kHighWaterMark = symbolOf(sampleMessage, 'kHighWaterMark');
 export const kUniqueHeaders = symbolOf(sampleServer, 'kUniqueHeaders');
 /** Key of the option `optimizeEmptyRequests`. */
 export const kOptimizeEmptyRequests = symbolOf(sampleServer, 'OptimizeEmptyRequestsOption');
+/** Keys of what Node's methods of a message keep while they write. */
+export const kSocket = symbolOf(sampleMessage, 'kSocket');
+export const kCorked = symbolOf(sampleMessage, 'corked');
+export const kWritableFinished = symbolOf(sampleMessage, 'kWritableFinished');
+export const kNeedDrain = symbolOf(sampleMessage, 'kNeedDrain');
+export const kChunkedBuffer = symbolOf(sampleMessage, 'kChunkedBuffer');
+export const kChunkedLength = symbolOf(sampleMessage, 'kChunkedLength');
+
 function hasSymbol(description: string): boolean {
   return Object.getOwnPropertySymbols(sampleMessage).some((symbol) => symbol.description === description);
 }

@@ -112,7 +112,7 @@ export class SocketHandle {
 function fill(out: Address, family: string | undefined, address: string | undefined, port: number): number {
   if (address === undefined) return 0;
   out.address = address;
-  out.port = port;
   out.family = family;
+  out.port = port;
   return 0;
 }
