@@ -3,7 +3,7 @@
 
 const http = require('node:http');
 const net = require('node:net');
-const { exchange, get, post, listen, close, RawClient, waitFor } = require('../lib/scenario-tools.cjs');
+const { exchange, get, post, listen, close, RawClient, waitFor, serveOnce } = require('../lib/scenario-tools.cjs');
 
 const REQUEST_EVENTS = ['pause', 'resume', 'data', 'end', 'aborted', 'error', 'close'];
 const RESPONSE_EVENTS = ['socket', 'prefinish', 'finish', 'drain', 'pipe', 'unpipe', 'error', 'close'];
@@ -59,6 +59,21 @@ async function unwanted(log, framing, ...parts) {
 }
 
 module.exports = {
+  callbacks_of_empty_writes: async (log) => {
+    log('wire', await serveOnce(http, (req, res) => {
+      res.on('finish', () => log('server', 'finish'));
+      res.write('', () => log('server', 'first'));
+      res.write('a', () => log('server', 'a'));
+      setImmediate(() => {
+        res.write('', () => log('server', 'empty'));
+        setImmediate(() => {
+          res.write(Buffer.alloc(0), () => log('server', 'empty again'));
+          res.write('b', () => log('server', 'b'));
+          setImmediate(() => res.end('', () => log('server', 'end')));
+        });
+      });
+    }));
+  },
   get_answered_at_once: scenario((req, res) => res.end('x'), get()),
   get_answered_and_read: scenario((req, res) => {
     req.resume();

@@ -172,6 +172,18 @@ module.exports = {
     log('wire', await client.all());
     await close(server);
   },
+  corked_before_and_behind_the_head: wire((res) => {
+    res.cork();
+    res.write('a');
+    res.write('b');
+    res.write('c');
+    res.uncork();
+    res.cork();
+    res.write('d');
+    res.write('e');
+    res.uncork();
+    res.end('f');
+  }),
   early_hints_and_processing_come_first: wire((res) => {
     res.writeProcessing();
     res.writeEarlyHints({ link: '</style.css>; rel=preload; as=style', 'x-trace': 'id' });

@@ -10,6 +10,11 @@ export class Dechunker {
   /** Digits of the next chunk's size; null behind the last chunk. */
   #size: string | null = '';
 
+  /** Whether the last chunk has come. */
+  get ended(): boolean {
+    return this.#size === null;
+  }
+
   /** The data in the next bytes. What follows the last chunk is left out: trailers have a way of their own. */
   take(bytes: Uint8Array): Uint8Array[] {
     const parts: Uint8Array[] = [];

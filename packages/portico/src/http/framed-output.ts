@@ -40,10 +40,13 @@ export function sendFramed(response: Response, exchange: Exchange, data: string 
   } else if (response.chunkedEncoding) {
     const bytes = typeof data === 'string' ? Buffer.from(data, encoding) : data;
     for (const part of state.dechunker.take(bytes)) addPending(exchange, part, part.byteLength, undefined, undefined);
-    if (callback !== undefined) addPending(exchange, '', 0, undefined, callback);
+    if (callback !== undefined && state.dechunker.ended) state.callbacks.push(callback);
+    else if (callback !== undefined) addPending(exchange, '', 0, undefined, callback);
   } else {
     addPending(exchange, data, byteLength(data, encoding), encoding, callback);
   }
+  // Without its turn a response has no socket to be corked with.
+  if (!exchange.isCurrent && exchange.corked === 0 && data.length > 0 && exchange.pendingBytes > 0) flushPending(exchange);
   schedule(exchange);
   return hasRoom(exchange);
 }
@@ -71,10 +74,18 @@ export function settle(exchange: Exchange): void {
     finishOutput(response, exchange, undefined, 0, undefined);
     return;
   }
-  if (connection.closed || connection.destroying || exchange.head === null) return;
-  if (exchange.corked === 0 && exchange.pending !== null) flushPending(exchange);
+  if (exchange.head === null) return;
+  // With a connection that has gone, this tells the callbacks.
+  if (connection.closed || connection.destroying) flushPending(exchange);
+  else if (exchange.corked === 0 && exchange.pending !== null) flushPending(exchange);
   else if (!exchange.headSent && exchange.pending === null) sendHead(exchange, 0, undefined, 0, undefined);
   for (const callback of callbacks) process.nextTick(callback, null);
+}
+
+/** The response is corked no more: what was kept leaves, unless the end is about to follow. */
+export function uncork(exchange: Exchange): void {
+  takeBuffered(exchange);
+  if (exchange.framed?.scheduled !== true && !exchange.response.destroyed) flushPending(exchange);
 }
 
 /** Defines the fields that Node's methods keep their state in. */
@@ -85,10 +96,7 @@ export function defineFramedFields(prototype: object): void {
     exchange.corked = Math.max(0, Number(value));
     // The constructor of a class of the program's is no method of a response yet.
     if (exchange.corked > 0 || exchange.response === undefined) return;
-    if (wasCorked) {
-      takeBuffered(exchange);
-      flushPending(exchange);
-    }
+    if (wasCorked) uncork(exchange);
     schedule(exchange);
   });
   field(prototype, kNeedDrain, (_, exchange) => exchange.needDrain, (exchange, value) => { exchange.needDrain = Boolean(value); });

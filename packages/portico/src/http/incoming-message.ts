@@ -9,6 +9,7 @@
 import process = require('node:process');
 import { REQUEST_FLAG_UPGRADE } from '../generated/layout';
 import { wantMore } from './body';
+import { carryOver } from './carry-over';
 import { enumerateAsNode } from './enumerability';
 import { kExchange, type Exchange } from './exchange';
 import { definePrinting, REQUEST_NAMES } from './inspection';
@@ -291,3 +292,4 @@ if (hasSignal) {
 
 definePrinting(prototype, kExchange, REQUEST_NAMES);
 enumerateAsNode(prototype, sample);
+carryOver(prototype, 'IncomingMessage');

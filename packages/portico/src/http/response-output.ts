@@ -8,9 +8,9 @@ import { kExchange, type Callback, type Exchange } from './exchange';
 import { emitClose } from './lifecycle';
 import { end } from './response-end';
 import { SET_BEFORE, storeHead, type HeaderArgument } from './response-head';
-import { flushPending, sendHead, takeBuffered, write } from './response-write';
+import { flushPending, sendHead, write } from './response-write';
 import type { Response } from './server-response';
-import { defineFramedFields, sendFramed, settle } from './framed-output';
+import { defineFramedFields, sendFramed, settle, uncork as uncorkOutput } from './framed-output';
 import { destroysInTurn, kErrored, kOutHeaders, stockResponse } from './stock';
 
 const STATUS_LINE = /^\S* (\d{3}) ?([^\r\n]*)/;
@@ -98,10 +98,7 @@ function uncork(this: Response): void {
   else if (exchange.corked === 0 && exchange.flushScheduled) {
     exchange.flushScheduled = false;
     flushPending(exchange);
-  } else if (exchange.corked > 0 && --exchange.corked === 0) {
-    takeBuffered(exchange);
-    flushPending(exchange);
-  }
+  } else if (exchange.corked > 0 && --exchange.corked === 0) uncorkOutput(exchange);
 }
 
 function flushHeaders(this: Response): void {
@@ -177,7 +174,8 @@ function destroy(this: Response, error?: Error): Response {
   const exchange = this[kExchange];
   if (exchange === undefined) return stock.destroy.call(this, error) as Response;
   if (this.destroyed) return this;
-  settle(exchange);
+  // Node's own `end` has been through.
+  if (this.finished) settle(exchange);
   this.destroyed = true;
   this[kErrored] = error;
   if (!exchange.isCurrent) {

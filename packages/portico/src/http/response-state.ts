@@ -1,7 +1,6 @@
 /** The state of a response, as programs and `stream.finished` ask for it; and its listeners. */
 
 import process = require('node:process');
-import { EventEmitter } from 'node:events';
 import { getDefaultHighWaterMark } from 'node:stream';
 import { kExchange, type Exchange } from './exchange';
 import { finish } from './lifecycle';
@@ -9,7 +8,7 @@ import { definerOf } from './own-property';
 import { renderHead } from './response-head';
 import { WRITTEN_AT_ONCE_BYTES } from './response-write';
 import type { Response } from './server-response';
-import { finishesEarly, joinsChunks, joinsCorkedChunks, kHighWaterMark, kWritableFinished, stockResponse } from './stock';
+import { finishesEarly, joinsChunks, joinsCorkedChunks, kChunkedLength, kHighWaterMark, kWritableFinished, stockResponse } from './stock';
 
 /** Whether what is kept until the tick ends counts as corked. */
 const countsTicks = joinsChunks || !joinsCorkedChunks;
@@ -67,7 +66,8 @@ function chunkFraming(bytes: number): number {
 
 /** Bytes that the program has written and that are not known to have left. */
 function writableLength(exchange: Exchange): number {
-  const { pendingBytes } = exchange;
+  const kept = exchange.framed === null ? 0 : (exchange.response[kChunkedLength] as number | undefined) ?? 0;
+  const pendingBytes = exchange.pendingBytes + kept;
   if (pendingBytes === 0 || !exchange.response.chunkedEncoding) return pendingBytes + exchange.unsentBytes;
   // What is kept back counts with the framing it will get.
   let framing = 0;
@@ -144,9 +144,8 @@ function socketOf(this: Response, exchange: Exchange): unknown {
 
 /** A listener that comes after an end that nobody was told of: 'finish' and 'close' are still to come, as in Node. */
 function listening(name: 'on' | 'addListener' | 'prependListener'): (event: string, listener: () => void) => unknown {
-  const stock = EventEmitter.prototype[name] as (this: unknown, event: string, listener: () => void) => unknown;
   return { [name](this: Response, event: string, listener: () => void): unknown {
-    stock.call(this, event, listener);
+    (stockResponse[name] as (this: unknown, event: string, listener: () => void) => unknown).call(this, event, listener);
     const exchange = this[kExchange];
     if (exchange !== undefined && exchange.ended && !exchange.acknowledged && !sentUnobserved(exchange)) {
       exchange.acknowledged = true;

@@ -90,6 +90,11 @@ export function flushPending(exchange: Exchange): void {
     for (const { callback } of pending) if (callback !== undefined) process.nextTick(callback, error);
     return;
   }
+  if (pendingBytes === 0 && exchange.headSent) {
+    exchange.pending = null;
+    acknowledgeNothing(exchange, pending.flatMap(({ callback }) => callback ?? []));
+    return;
+  }
   let callbacks = sendPending(exchange, RESPONSE_FLAG_ACK, '');
   exchange.unsentBytes += pendingBytes;
   if (callbacks !== null && exchange.unsentBytes <= WRITTEN_AT_ONCE_BYTES && exchange.isCurrent) {
@@ -97,6 +102,13 @@ export function flushPending(exchange: Exchange): void {
     callbacks = null;
   }
   (exchange.acks ??= []).push({ bytes: pendingBytes, callbacks, end: false });
+}
+
+/** Callbacks of writes without bytes, of which nothing goes out: they come behind those that wait. */
+function acknowledgeNothing(exchange: Exchange, callbacks: Callback[]): void {
+  const waiting = exchange.acks?.at(-1)?.callbacks;
+  if (waiting == null) process.nextTick(callAll, callbacks);
+  else waiting.push(...callbacks);
 }
 
 /** Keeps a chunk until what is pending is handed over. `length` in bytes. */
@@ -123,9 +135,7 @@ export function takeBuffered(exchange: Exchange): void {
 /** Hands over what was written; the last record carries `flags`. Returns the callbacks of what was handed over. */
 export function sendPending(exchange: Exchange, flags: number, trailer: string): Callback[] | null {
   const { connection: { token, lane: { writer } }, sequence } = exchange;
-  const joins = joinsChunks || !exchange.response.chunkedEncoding || joinsCorkedChunks && exchange.wasCorked;
-  exchange.wasCorked = false;
-  const chunks = joinSmall(exchange.pending ?? [], joins ? exchange.pendingBytes : Infinity);
+  const chunks = chunksOf(exchange);
   const callbacks = exchange.pending?.flatMap(({ callback }) => callback ?? []) ?? [];
   exchange.pending = null;
   exchange.pendingBytes = 0;
@@ -139,6 +149,18 @@ export function sendPending(exchange: Exchange, flags: number, trailer: string):
   if (!exchange.headSent) sendHead(exchange, endsApart ? 0 : flags, undefined, 0, undefined);
   if (endsApart) writer.end(token, sequence, flags & ~RESPONSE_FLAG_END, trailer);
   return callbacks.length === 0 ? null : callbacks;
+}
+
+/** What is pending, as the chunks that it becomes on the wire. */
+function chunksOf(exchange: Exchange): PendingWrite[] {
+  const { pending, pendingBytes, wasCorked } = exchange;
+  exchange.wasCorked = false;
+  if (pending === null) return [];
+  if (joinsChunks || !exchange.response.chunkedEncoding) return joinSmall(pending, pendingBytes);
+  if (!joinsCorkedChunks || !wasCorked) return joinSmall(pending, Infinity);
+  // Node 24 lets the head out with the first write, corked or not, and joins what follows.
+  if (exchange.headSent) return joinSmall(pending, pendingBytes);
+  return [...joinSmall(pending.slice(0, 1), 0), ...joinSmall(pending.slice(1), pendingBytes)];
 }
 
 /** Several small chunks as one: what is written in one tick is one chunk on the wire, as in newer versions of Node. */

@@ -10,6 +10,7 @@
 import diagnostics = require('node:diagnostics_channel');
 import { REQUEST_FLAG_KEEP_ALIVE } from '../generated/layout';
 import { kExchange, type Exchange } from './exchange';
+import { carryOver } from './carry-over';
 import { enumerateAsNode } from './enumerability';
 import { defineHeaderFields } from './header-fields';
 import type { Request } from './incoming-message';
@@ -179,3 +180,4 @@ defineOutput(prototype);
 addDefaults(prototype, sampleResponse);
 definePrinting(prototype, kExchange, RESPONSE_NAMES);
 enumerateAsNode(prototype, sampleResponse);
+carryOver(prototype, 'ServerResponse');

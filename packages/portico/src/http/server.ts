@@ -5,14 +5,16 @@
  * moment where the handle would begin to listen; `listen-handle.ts` takes over there.
  */
 
-import { EventEmitter } from 'node:events';
+import http = require('node:http');
 import { listenOnPrefix, prefixOf } from '../host/listen-on-prefix';
 import { PrefixHandle } from '../host/prefix-handle';
 import { enumerateAsNode } from './enumerability';
 import { attachmentOf, type AttachedServer, type ServerObject, type SettingName } from '../lane/attached-server';
 import { interceptHandle } from '../lane/listen-handle';
 import { kConnection } from '../lane/socket';
-import { kOptimizeEmptyRequests, kUniqueHeaders, sampleServer, stockConnectionListener, stockServer, StockServer } from './stock';
+import { carryFunction, carryOver } from './carry-over';
+import { kIncomingMessage, kOptimizeEmptyRequests, kServerResponse, kUniqueHeaders, sampleServer, stockConnectionListener,
+  StockIncomingMessage, stockServer, StockServer, StockServerResponse } from './stock';
 
 type Listener = (...args: unknown[]) => void;
 type Options = Record<string, unknown>;
@@ -25,8 +27,6 @@ interface ServerConstructor {
 /** Settings that take effect on a server that listens already. */
 const SETTINGS: SettingName[] = ['headersTimeout', 'requestTimeout', 'keepAliveTimeout', 'keepAliveTimeoutBuffer', 'timeout',
   'maxRequestsPerSocket', 'maxHeadersCount', 'maxConnections'];
-
-const stockListen = stockServer['listen'] as Listener;
 
 /** The constructor, callable without `new` as Node's is. */
 export function Server(this: ServerObject | undefined, options?: unknown, requestListener?: unknown): unknown {
@@ -44,10 +44,43 @@ Server.prototype = Object.create(stockServer as object, {
 }) as object;
 defineServerMembers(Server.prototype as object);
 enumerateAsNode(Server.prototype as object, sampleServer);
+carryOver(Server.prototype as object, 'Server');
 
 /** `http.createServer`. */
-export function createServer(options?: unknown, requestListener?: unknown): unknown {
+export const createServer = carryFunction(http, 'createServer', function createServer(options?: unknown, requestListener?: unknown): unknown {
   return new (Server as unknown as ServerConstructor)(options, requestListener);
+}, adoptServer);
+
+/** Makes a server that Node's own constructor has made one of ours, before it listens. */
+function adoptServer(server: unknown): void {
+  if (!isExactly(server, stockServer as object)) return;
+  adopt(server, Server.prototype as object);
+  replaceConnectionListener(server as ServerObject);
+  initializeServer(server, classesOf(server));
+}
+
+/** Whether an object is of a class, and not of one that extends it. */
+export function isExactly(object: unknown, prototype: object): object is object {
+  return typeof object === 'object' && object !== null && Object.getPrototypeOf(object) === prototype;
+}
+
+/** Gives a server another prototype. What Node's constructor set where ours has an accessor goes through that. */
+export function adopt(server: object, prototype: object): void {
+  const fields = server as Record<string, unknown>;
+  const names = [...SETTINGS, '_handle', '_connections'].filter((name) => Object.hasOwn(server, name));
+  const values = names.map((name) => fields[name]);
+  for (const name of names) delete fields[name];
+  Object.setPrototypeOf(server, prototype);
+  names.forEach((name, index) => { fields[name] = values[index]; });
+}
+
+/** The options of classes that Node's constructor has kept. */
+export function classesOf(server: object): Options {
+  const kept = (key: symbol, stock: unknown): unknown => {
+    const value = (server as Record<symbol, unknown>)[key];
+    return value === stock ? undefined : value;
+  };
+  return { IncomingMessage: kept(kIncomingMessage, StockIncomingMessage), ServerResponse: kept(kServerResponse, StockServerResponse) };
 }
 
 /**
@@ -99,6 +132,8 @@ function replaceConnectionListener(server: ServerObject): void {
 
 /** Makes a prototype that inherits from Node's one of a server on the engine. */
 export function defineServerMembers(prototype: object): void {
+  // Looked up at each call: what is replaced there is used.
+  const below = Object.getPrototypeOf(prototype) as Record<string, Listener>;
   for (const name of SETTINGS) {
     // Not every version of Node has all of them. `maxConnections` has none until the program gives one.
     if (!(name in sampleServer) && name !== 'maxConnections') continue;
@@ -135,23 +170,23 @@ export function defineServerMembers(prototype: object): void {
   method(prototype, '_emitCloseIfDrained', function emitCloseIfDrained(this: object) {
     const attached = attachmentOf(this);
     attached.drained = attached.handle === null && (this as ServerObject)._connections === 0;
-    (stockServer._emitCloseIfDrained as Listener).call(this);
+    below._emitCloseIfDrained.call(this);
   });
   method(prototype, 'listen', function listen(this: object, ...args: unknown[]) {
     const prefix = prefixOf(args);
-    if (prefix === undefined) return Reflect.apply(stockListen, this, args) as unknown;
+    if (prefix === undefined) return Reflect.apply(below.listen, this, args) as unknown;
     listenOnPrefix(this as ServerObject, prefix, args);
     return this;
   });
   for (const name of ['closeAllConnections', 'closeIdleConnections'] as const) {
     method(prototype, name, function closeConnections(this: object) {
       attachmentOf(this)[name]();
-      (stockServer[name] as Listener).call(this);
+      below[name].call(this);
     });
   }
   for (const name of ['on', 'addListener', 'prependListener'] as const) {
     method(prototype, name, function listen(this: object, event: string, listener: Listener) {
-      (EventEmitter.prototype[name] as Listener).call(this, event, listener);
+      below[name].call(this, event, listener);
       // From now on connections are announced when they are accepted.
       if (event === 'connection' || event === 'clientError') attachmentOf(this).scheduleUpdate();
       return this;

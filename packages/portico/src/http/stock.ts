@@ -7,19 +7,20 @@ import diagnostics = require('node:diagnostics_channel');
 import http = require('node:http');
 import net = require('node:net');
 import stream = require('node:stream');
+import { isNodesOwn } from '../pristine';
+import { reportLost } from './carry-over';
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- prototypes with members that no type declares.
 type Internals = any;
 
 /** Node's constructors, and below their prototypes. */
-export const StockServer = http.Server;
-/** Node's constructors, and below their prototypes. */
-export const StockServerResponse = http.ServerResponse as Internals;
-export const StockIncomingMessage = http.IncomingMessage as Internals;
-export const StockOutgoingMessage = http.OutgoingMessage as Internals;
-export const stockServer = http.Server.prototype as Internals;
-export const stockResponse = http.ServerResponse.prototype as Internals;
-export const stockRequest = http.IncomingMessage.prototype as Internals;
+export const StockServer = stockClass('Server') as typeof http.Server;
+export const StockServerResponse = stockClass('ServerResponse');
+export const StockIncomingMessage = stockClass('IncomingMessage');
+export const StockOutgoingMessage = stockClass('OutgoingMessage');
+export const stockServer = StockServer.prototype as Internals;
+export const stockResponse = StockServerResponse.prototype as Internals;
+export const stockRequest = StockIncomingMessage.prototype as Internals;
 export const stockSocket = net.Socket.prototype as Internals;
 /** Constructor of the state behind `Readable`. */
 export const ReadableState = (stream.Readable as Internals).ReadableState as new (
@@ -31,6 +32,15 @@ export const stockConnectionListener = (http as Internals)._connectionListener a
 /** Whether `IncomingMessage` has the accessor 'signal' (Node 26). */
 export const hasSignal = 'signal' in stockRequest;
 
+/** A class of Node's, also where a program has put a function of its own around it. */
+function stockClass(name: 'Server' | 'ServerResponse' | 'IncomingMessage' | 'OutgoingMessage'): Internals {
+  const exported = http[name] as Internals;
+  const { constructor } = exported.prototype as Internals;
+  if (isNodesOwn(exported) || !isNodesOwn(constructor)) return exported;
+  reportLost(`http.${name}`);
+  return constructor;
+}
+
 function symbolOf(object: object, description: string): symbol {
   const found = Object.getOwnPropertySymbols(object).find((symbol) => symbol.description === description);
   // A symbol of our own in its place keeps the code below working: nobody else will look at it.
@@ -39,7 +49,7 @@ function symbolOf(object: object, description: string): symbol {
 
 const sampleMessage = new (StockOutgoingMessage as new () => object)();
 /** A server and a response of Node's own, which nobody uses, to see what Node's constructors make. */
-export const sampleServer = new http.Server();
+export const sampleServer = new StockServer();
 export const sampleResponse = makeResponse();
 
 function makeResponse(): object {
@@ -55,6 +65,9 @@ export const kErrored = symbolOf(sampleMessage, 'errored');
 export const kHighWaterMark = symbolOf(sampleMessage, 'kHighWaterMark');
 /** Key of the set of names that `uniqueHeaders` lists, on servers and responses. */
 export const kUniqueHeaders = symbolOf(sampleServer, 'kUniqueHeaders');
+/** Keys of the classes that a server makes its requests and responses of. */
+export const kIncomingMessage = symbolOf(sampleServer, 'IncomingMessage');
+export const kServerResponse = symbolOf(sampleServer, 'ServerResponse');
 /** Key of the option `optimizeEmptyRequests`. */
 export const kOptimizeEmptyRequests = symbolOf(sampleServer, 'OptimizeEmptyRequestsOption');
 /** Keys of what Node's methods of a message keep while they write. */
@@ -113,7 +126,7 @@ function withoutTicks(action: () => void): void {
 /** Whether what is written between `cork` and `uncork` becomes one chunk (Node 24), not one for each `write`. */
 export const joinsCorkedChunks = hasSymbol('kChunkedBuffer');
 /** Whether what is written in one tick does (Node 26). */
-export const joinsChunks = probeJoining();
+export const joinsChunks = isNodesOwn(stockResponse.write) ? probeJoining() : isAtLeast(26, 0);
 /** Whether a head with more fields than `maxHeadersCount` is refused (431; newest versions), not cut. */
 export const refusesManyHeaders = isAtLeast(24, 20) && !isAtLeast(25, 0) || isAtLeast(26, 0);
 

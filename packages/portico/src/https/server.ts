@@ -8,9 +8,10 @@
 
 import type { ServerOptions } from 'node:https';
 import type { Socket } from 'node:net';
-import * as nodeHttps from 'node:https';
+import nodeHttps = require('node:https');
 import { enumerateAsNode } from '../http/enumerability';
-import { defineServerMembers, initializeServer } from '../http/server';
+import { carryFunction, carryOver } from '../http/carry-over';
+import { adopt, classesOf, defineServerMembers, initializeServer, isExactly } from '../http/server';
 import { sampleServer } from '../http/stock';
 import { attachmentOf } from '../lane/attached-server';
 import { TlsOptionError } from '../tls/errors';
@@ -43,16 +44,26 @@ export function Server(this: PorticoServer | undefined, options?: unknown, reque
     return new (Server as unknown as { new (...args: unknown[]): PorticoServer })(options, requestListener);
   }
   Reflect.apply(NodeServer as unknown as Listener, this, [options, requestListener]);
-  const given = (typeof options === 'object' && options !== null ? options : {}) as HandshakeOptions & RecordedOptions;
-  keepNodeTlsIfNeeded(this);
-  initializeServer(this, given as ServerOptions);
-  // A server that needs Node's TLS or its lenient parser runs on Node's own stack, both included.
-  if (attachmentOf(this).stock) return this;
-  refuseUnsupported(given);
-  this[tlsProvider] = new TlsServer(this, given);
-  leaveOwnSockets(this, 'connection');
-  leaveOwnSockets(this, 'secureConnection');
+  secure(this, asOptions(options));
   return this;
+}
+
+type GivenOptions = HandshakeOptions & RecordedOptions;
+
+function asOptions(options: unknown): GivenOptions {
+  return (typeof options === 'object' && options !== null ? options : {}) as GivenOptions;
+}
+
+/** What a server of ours needs after Node's constructor. */
+function secure(server: PorticoServer, given: GivenOptions): void {
+  keepNodeTlsIfNeeded(server);
+  initializeServer(server, given as ServerOptions);
+  // A server that needs Node's TLS or its lenient parser runs on Node's own stack, both included.
+  if (attachmentOf(server).stock) return;
+  refuseUnsupported(given);
+  server[tlsProvider] = new TlsServer(server, given);
+  leaveOwnSockets(server, 'connection');
+  leaveOwnSockets(server, 'secureConnection');
 }
 
 Object.setPrototypeOf(Server, NodeServer);
@@ -62,8 +73,15 @@ Server.prototype = Object.create(NodeServer.prototype, {
 defineServerMembers(Server.prototype as object);
 
 /** `https.createServer`. */
-export function createServer(options?: unknown, requestListener?: unknown): unknown {
+export const createServer = carryFunction(nodeHttps, 'createServer', function createServer(options?: unknown, requestListener?: unknown): unknown {
   return new (Server as unknown as { new (...args: unknown[]): PorticoServer })(options, requestListener);
+}, adoptServer);
+
+/** Makes a server that Node's own constructor has made one of ours, before it listens. */
+function adoptServer(server: unknown, [options]: unknown[]): void {
+  if (!isExactly(server, NodeServer.prototype)) return;
+  adopt(server, Server.prototype as object);
+  secure(server as PorticoServer, { ...asOptions(options), ...classesOf(server) });
 }
 
 let warned = false;
@@ -164,3 +182,4 @@ function define(name: string, value: unknown): void {
 }
 
 enumerateAsNode(Server.prototype as object, NodeServer.prototype, sampleServer);
+carryOver(Server.prototype as object, 'https.Server');

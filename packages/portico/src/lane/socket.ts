@@ -11,6 +11,7 @@
 import { EventEmitter } from 'node:events';
 import net = require('node:net');
 import type { Server, Socket } from 'node:net';
+import { carryOver } from '../http/carry-over';
 import { enumerateAsNode } from '../http/enumerability';
 import { socketEncoding } from '../http/errors';
 import { ConnectionParser } from '../http/connection-parser';
@@ -223,6 +224,7 @@ export function ConnectionSocket(this: LaneSocket, connection: Connection): void
   if (connection.timeoutMs > 0) this.timeout = connection.timeoutMs;
 }
 ConnectionSocket.prototype = plainPrototype();
+carryOver(ConnectionSocket.prototype as object, 'net.Socket');
 
 /** Prototype of plain sockets; `constructor` stays `net.Socket`. */
 function plainPrototype(): object {
