@@ -88,7 +88,7 @@ function problemOf(attached: AttachedServer, prefix: string): Error | undefined 
     return prefixError('ERR_PORTICO_PREFIX_SCHEME',
       `A server of node:${expected} can't listen on ${prefix}: use node:${scheme}, or the prefix ${prefix.replace(SCHEME, `${expected}://`)}.`, prefix);
   }
-  if (attached.stock) {
+  if (attached.stock || !attached.keepsOwnListeners) {
     return prefixError('ERR_PORTICO_STOCK_SERVER',
       'This server is served by Node itself (lenient parsing, or a TLS option of OpenSSL), so it can\'t listen on a URL prefix.', prefix);
   }

@@ -178,12 +178,10 @@ export function connectionLost(connection: Connection): void {
     return;
   }
   failAcks(connection);
-  if (existingSocket === null && !isReported(connection)) {
-    abandonExchanges(connection);
-  } else {
-    if (!connection.laneSocket.destroyed) endSocket(connection);
-    connection.runCloseCallbacks();
-  }
+  connection.transport?.destroy();
+  if (existingSocket === null && !isReported(connection)) abandonExchanges(connection);
+  else if (!connection.laneSocket.destroyed) endSocket(connection);
+  connection.runCloseCallbacks();
   if (connection.server.provider !== undefined && connection.secure === undefined) connection.server.provider.closedEarly(connection);
   connection.resource.emitDestroy();
   connection.server.connectionGone();

@@ -6,12 +6,14 @@
  */
 
 import http = require('node:http');
+import { EventEmitter } from 'node:events';
 import { listenOnPrefix, prefixOf } from '../host/listen-on-prefix';
 import { PrefixHandle } from '../host/prefix-handle';
 import { enumerateAsNode } from './enumerability';
 import { attachmentOf, type AttachedServer, type ServerObject, type SettingName } from '../lane/attached-server';
-import { interceptHandle } from '../lane/listen-handle';
+import { interceptHandle, leaveListening } from '../lane/listen-handle';
 import { kConnection } from '../lane/socket';
+import { leaveToNode } from '../lane/stock-server';
 import { carryFunction, carryOver } from './carry-over';
 import { kIncomingMessage, kOptimizeEmptyRequests, kServerResponse, kUniqueHeaders, sampleServer, stockConnectionListener,
   StockIncomingMessage, stockServer, StockServer, StockServerResponse } from './stock';
@@ -96,7 +98,9 @@ export function initializeServer(server: object, options: object): void {
   if (ServerResponse) attached.serverResponse = ServerResponse as AttachedServer['serverResponse'];
   attached.uniqueHeaders = (internals[kUniqueHeaders] ?? null) as Set<string> | null;
   attached.optimizeEmptyRequests = internals[kOptimizeEmptyRequests] === true;
-  if (needsStockParser(attached)) useStock(attached);
+  if (needsStockParser(attached)) {
+    leaveToNode(attached, 'A server with lenient HTTP parsing is served by node:http itself: Portico parses strictly.');
+  }
 }
 
 /** Only llhttp can be told to accept what HTTP forbids. */
@@ -111,23 +115,23 @@ function insecureByFlag(): boolean {
   return process.execArgv.includes(flag) || (process.env['NODE_OPTIONS'] ?? '').split(' ').includes(flag);
 }
 
-let warned = false;
-
-function useStock(attached: AttachedServer): void {
-  attached.stock = true;
-  if (warned) return;
-  warned = true;
-  process.emitWarning('A server with lenient HTTP parsing is served by node:http itself: Portico parses strictly.', {
-    type: 'PorticoWarning', code: 'PORTICO_STOCK_SERVER',
-  });
-}
-
 /** Node's own listener serves duplexes that a program hands in by `emit`; the engine's connections have been served. */
 function replaceConnectionListener(server: ServerObject): void {
-  server.removeListener('connection', stockConnectionListener);
-  server.prependListener('connection', function connectionListener(this: ServerObject, socket: object) {
-    if (!(kConnection in socket)) stockConnectionListener.call(this, socket);
-  });
+  standIn(server, 'connection', stockConnectionListener as Listener);
+}
+
+/**
+ * Puts a listener of ours in the place of Node's own: it leaves the engine's sockets alone, and serves those that a program
+ * hands in by `emit`.
+ */
+export function standIn(server: ServerObject, event: 'connection' | 'secureConnection', stock: Listener): void {
+  const listener = function connectionListener(this: ServerObject, socket: object): void {
+    if (!(kConnection in socket)) Reflect.apply(stock, this, [socket]);
+  };
+  // Not by the server's own methods, which agents wrap: it must be found again.
+  EventEmitter.prototype.removeListener.call(server, event, stock);
+  EventEmitter.prototype.prependListener.call(server, event, listener);
+  attachmentOf(server).ownListeners.push([event, listener]);
 }
 
 /** Makes a prototype that inherits from Node's one of a server on the engine. */
@@ -189,6 +193,19 @@ export function defineServerMembers(prototype: object): void {
       below[name].call(this, event, listener);
       // From now on connections are announced when they are accepted.
       if (event === 'connection' || event === 'clientError') attachmentOf(this).scheduleUpdate();
+      return this;
+    });
+  }
+  defineRemoval(prototype, below);
+}
+
+/** A program that takes the listener of ours away gets the sockets, from now on. */
+function defineRemoval(prototype: object, below: Record<string, Listener>): void {
+  for (const name of ['removeListener', 'off', 'removeAllListeners'] as const) {
+    method(prototype, name, function remove(this: object, ...args: unknown[]) {
+      Reflect.apply(below[name], this, args);
+      const attached = attachmentOf(this);
+      if (attached.listening && !attached.stock && !attached.keepsOwnListeners) leaveListening(attached);
       return this;
     });
   }

@@ -18,6 +18,7 @@ export function timedOut(connection: Connection, kind: number): void {
 function inactive(connection: Connection): void {
   const nobody = !connection.hasSocket && connection.current === null && connection.receiving === null
     && !isHeard(connection.server.server, 'timeout');
+  if (connection.transport?.timeout) connection.transport.emit('timeout');
   if (nobody) connection.abort();
   else connection.laneSocket.emit('timeout');
 }

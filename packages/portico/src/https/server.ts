@@ -7,20 +7,19 @@
  */
 
 import type { ServerOptions } from 'node:https';
-import type { Socket } from 'node:net';
 import nodeHttps = require('node:https');
 import { enumerateAsNode } from '../http/enumerability';
 import { carryFunction, carryOver } from '../http/carry-over';
-import { adopt, classesOf, defineServerMembers, initializeServer, isExactly } from '../http/server';
+import { adopt, classesOf, defineServerMembers, initializeServer, isExactly, standIn } from '../http/server';
 import { sampleServer } from '../http/stock';
-import { attachmentOf } from '../lane/attached-server';
+import { attachmentOf, type ServerObject } from '../lane/attached-server';
+import { leaveToNode } from '../lane/stock-server';
 import { TlsOptionError } from '../tls/errors';
 import { refuseUnsupported } from '../tls/options';
 import type { RecordedOptions } from '../tls/secure-context';
 import { installSecureContextRecorder } from '../tls/secure-context';
 import { reasonForNodeTls } from './flags';
 import { tlsProvider } from './provider';
-import { isPorticoSocket } from './tls-socket';
 import { TlsServer, type HandshakeOptions, type TlsServerObject } from './tls-server';
 
 installSecureContextRecorder();
@@ -62,8 +61,10 @@ function secure(server: PorticoServer, given: GivenOptions): void {
   if (attachmentOf(server).stock) return;
   refuseUnsupported(given);
   server[tlsProvider] = new TlsServer(server, given);
-  leaveOwnSockets(server, 'connection');
-  leaveOwnSockets(server, 'secureConnection');
+  for (const event of ['connection', 'secureConnection'] as const) {
+    const [stock] = server.listeners(event) as Listener[];
+    if (stock !== undefined) standIn(server as unknown as ServerObject, event, stock);
+  }
 }
 
 Object.setPrototypeOf(Server, NodeServer);
@@ -84,30 +85,9 @@ function adoptServer(server: unknown, [options]: unknown[]): void {
   secure(server as PorticoServer, { ...asOptions(options), ...classesOf(server) });
 }
 
-let warned = false;
-
 function keepNodeTlsIfNeeded(server: PorticoServer): void {
   const reason = reasonForNodeTls();
-  if (reason === undefined) return;
-  attachmentOf(server).stock = true;
-  if (warned) return;
-  warned = true;
-  process.emitWarning(`https servers are served by node:https itself: ${reason}.`, {
-    type: 'PorticoWarning', code: 'PORTICO_STOCK_SERVER',
-  });
-}
-
-/**
- * Node's own listener of an event serves sockets that a program hands in by `emit`; those of the engine, for which the
- * event is emitted too, have been served.
- */
-function leaveOwnSockets(server: PorticoServer, event: 'connection' | 'secureConnection'): void {
-  const [stock] = server.listeners(event) as Listener[];
-  if (stock === undefined) return;
-  server.removeListener(event, stock);
-  server.prependListener(event, function stockListener(this: PorticoServer, socket: Socket) {
-    if (!isPorticoSocket(socket)) Reflect.apply(stock, this, [socket]);
-  });
+  if (reason !== undefined) leaveToNode(attachmentOf(server), `https servers are served by node:https itself: ${reason}.`);
 }
 
 /** TLS events that need OpenSSL, with what to do. */

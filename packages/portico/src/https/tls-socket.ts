@@ -37,11 +37,6 @@ interface State {
 
 const states = new WeakMap<object, State>();
 
-/** Whether a socket is one of ours. */
-export function isPorticoSocket(socket: unknown): boolean {
-  return typeof socket === 'object' && socket !== null && states.has(socket);
-}
-
 /** Makes the socket of a TLS connection. */
 export function createTlsSocket(connection: TlsConnection, context: ConnectionContext): Socket {
   const socket = Reflect.construct(ConnectionSocket, [connection], TlsConnectionSocket) as Socket;

@@ -68,6 +68,8 @@ export class AttachedServer {
   optimizeEmptyRequests = false;
   /** Node's own stack serves this server. */
   stock = false;
+  /** Ours in the place of Node's listeners of 'connection' and 'secureConnection'. */
+  readonly ownListeners: [event: string, listener: (...args: never[]) => void][] = [];
   /** `server._handle`. */
   handle: object | null = null;
   /** Connections that Node's own stack serves. */
@@ -96,6 +98,11 @@ export class AttachedServer {
 
   get provider(): TlsProvider | undefined {
     return this.server[tlsProvider];
+  }
+
+  /** Whether connections are the server's: a program may have removed the listeners that stand for that. */
+  get keepsOwnListeners(): boolean {
+    return this.ownListeners.every(([event, listener]) => this.server.listeners(event).includes(listener as () => void));
   }
 
   get highWaterMark(): number | undefined {

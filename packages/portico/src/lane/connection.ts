@@ -70,6 +70,8 @@ export class Connection implements TlsConnection {
   /** Their bytes. */
   rawBytes = 0;
   #socket: LaneSocket | null = null;
+  /** The socket below TLS, if somebody saw it. */
+  transport: Socket | null = null;
   #closeCallbacks: (() => void)[] | null = null;
   /** Both ends' addresses; their place in the lane's table while the connection is open. */
   #addresses: Addresses | number;

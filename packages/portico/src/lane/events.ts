@@ -20,6 +20,7 @@ import { Connection } from './connection';
 import type { Lane } from './lane';
 import { acceptFailed, dropped } from './listener-events';
 import { takeBytes } from './slab';
+import { createTransportSocket } from './transport-socket';
 import { drainTicks } from './ticks';
 import * as tls from './tls-events';
 
@@ -119,7 +120,6 @@ function opened(lane: Lane, token: number, at: number): void {
   if (server === undefined) return;
   const connection = Connection.opened(lane, server, at);
   lane.connections[token & layout.SLOT_MASK] = connection;
-  // With TLS it is the socket that 'secureConnection' will give, not a raw one below it: programs keep it to destroy it.
   if (isHeard(server.server, 'connection', 1)) {
     connection.resource.runInAsyncScope(announce, undefined, connection);
     // An `emit` that was replaced while the server listens: from now on connections are announced at once.
@@ -130,7 +130,9 @@ function opened(lane: Lane, token: number, at: number): void {
 }
 
 function announce(connection: Connection): void {
-  connection.server.server.emit('connection', connection.socket);
+  const { server, provider } = connection.server;
+  const socket = provider === undefined ? connection.socket : connection.transport = createTransportSocket(connection);
+  server.emit('connection', socket);
 }
 
 function receiveRaw(connection: Connection, bytes: Buffer): void {

@@ -6,8 +6,11 @@
  */
 
 import type { AttachedServer } from './attached-server';
+import { leaveToNode, OWN_CONNECTIONS } from './stock-server';
 
 interface ListenHandle {
+  /** Called for each connection, by the cluster module or libuv. */
+  onconnection?: unknown;
   fd?: number;
   listen(backlog: number): number;
   close(done?: () => void): void;
@@ -31,7 +34,22 @@ export function interceptHandle(attached: AttachedServer, object: object): void 
   const isShared = typeof handle.fd !== 'number' || handle.fd < 0;
   if (isShared && !('listen' in handle)) return;
   const { close, ref, unref } = handle;
-  define(handle, 'listen', (backlog: number) => (isShared ? adoptLater(attached) : listen(attached, handle, backlog)));
+  const stock = { listen: handle.listen, close, ref, unref, hasRef: handle.hasRef };
+  const own = Object.keys(stock).filter((name) => Object.hasOwn(handle, name));
+  let backlogSize = 0;
+  intercepted.set(handle, () => {
+    for (const [name, value] of Object.entries(stock)) {
+      if (own.includes(name)) define(handle, name, value);
+      else delete (handle as unknown as Record<string, unknown>)[name];
+    }
+    releaseConnections(handle);
+    return isShared ? 0 : handle.listen(backlogSize);
+  });
+  define(handle, 'listen', (backlog: number) => {
+    backlogSize = backlog;
+    if (!attached.keepsOwnListeners) return giveBack(attached, handle);
+    return isShared ? adoptLater(attached) : listen(attached, handle, backlog);
+  });
   define(handle, 'close', (done?: () => void) => {
     attached.close();
     close.call(handle, done);
@@ -46,6 +64,22 @@ export function interceptHandle(attached: AttachedServer, object: object): void 
   });
   define(handle, 'hasRef', () => attached.referenced);
   if (isShared) takeConnections(attached, handle);
+}
+
+/** What takes our own methods off a handle and listens as Node does; returns libuv's error number. */
+const intercepted = new WeakMap<object, () => number>();
+
+function giveBack(attached: AttachedServer, handle: object): number {
+  leaveToNode(attached, OWN_CONNECTIONS);
+  return intercepted.get(handle)?.() ?? 0;
+}
+
+/** A server that listens on the engine listens on Node's stack from now on; the connections it has go on as they are. */
+export function leaveListening(attached: AttachedServer): void {
+  const { handle } = attached;
+  if (handle === null || !intercepted.has(handle)) return;
+  attached.close();
+  giveBack(attached, handle);
 }
 
 function define(target: object, name: string, value: unknown): void {
@@ -78,6 +112,9 @@ function errnoOf(error: unknown): number {
   return errno === 0 ? UV_EINVAL : -Math.abs(errno);
 }
 
+/** What `net.Server` has set as `onconnection`, while ours stands there. */
+const stockReceivers = new WeakMap<object, unknown>();
+
 /** `net.Server` sets `onconnection`; the cluster module calls it. */
 function takeConnections(attached: AttachedServer, handle: object): void {
   const receive = (status: number, client: ClientHandle | undefined): void => {
@@ -85,5 +122,12 @@ function takeConnections(attached: AttachedServer, handle: object): void {
     attached.adopt(client.fd);
     client.close();
   };
-  Object.defineProperty(handle, 'onconnection', { configurable: true, get: () => receive, set: () => undefined });
+  Object.defineProperty(handle, 'onconnection', {
+    configurable: true, get: () => receive, set: (stock: unknown) => { stockReceivers.set(handle, stock); },
+  });
+}
+
+function releaseConnections(handle: ListenHandle): void {
+  if (!stockReceivers.has(handle)) return;
+  define(handle, 'onconnection', stockReceivers.get(handle));
 }
