@@ -54,6 +54,8 @@ function secured(connection: Connection, at: number): void {
     secretLength: words[at + 13],
   };
   connection.secure = info;
+  // The program has done away with it meanwhile.
+  if (connection.destroying) return;
   if (provider?.secure(connection) === false) connection.destroy();
 }
 
