@@ -68,17 +68,24 @@ test('what no protocol can export throws', async (t) => {
 });
 
 test('before the handshake is done, exportKeyingMaterial throws and there are no Finished messages', async (t) => {
-  const server = await serve(t, ec);
+  let asked;
+  const heard = new Promise((resolve) => { asked = resolve; });
+  const server = await serve(t, {
+    ...ec,
+    SNICallback(servername, done) {
+      if (onEngine) {
+        assert.equal(this._secureEstablished, false);
+        assert.throws(() => this.exportKeyingMaterial(1, 'x'), { code: 'ERR_TLS_INVALID_STATE' });
+        assert.equal(this.getFinished(), undefined);
+        assert.deepEqual(this.getSharedSigalgs(), []);
+      }
+      asked();
+      done(null);
+    },
+  });
   server.on('tlsClientError', () => {});
-  if (!onEngine) return;
-  const heard = once(server, 'connection');
-  const client = connect(server, { ca });
-  const [socket] = await heard;
-  if (!socket._secureEstablished) {
-    assert.throws(() => socket.exportKeyingMaterial(1, 'x'), { code: 'ERR_TLS_INVALID_STATE' });
-    assert.equal(socket.getFinished(), undefined);
-    assert.deepEqual(socket.getSharedSigalgs(), []);
-  }
+  const client = connect(server, { ca, servername: 'localhost' });
+  await heard;
   (await client).destroy();
 });
 
