@@ -5,6 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use portico_x509::{Certificate, Purpose, TrustError, TrustOptions, TrustStore};
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::WebPkiSupportedAlgorithms;
 use rustls::pki_types::{CertificateDer, UnixTime};
@@ -14,9 +15,7 @@ use rustls::{
     SignatureScheme,
 };
 
-use crate::certificate::Certificate;
-use crate::chain::Trust;
-use crate::revocation::RevocationList;
+use crate::der::PublicKey;
 use crate::{ContextError, ContextOptions, VerifyError, clock};
 
 /// With more anchors than this clients are not told their names. Node tells those of `ca` and not those of its
@@ -25,7 +24,7 @@ const MAX_NAMED_ANCHORS: usize = 64;
 
 /// What a context wants of clients' certificates.
 pub(crate) struct ClientAuth {
-    trust: Trust,
+    trust: TrustStore,
     rejects: bool,
 }
 
@@ -36,31 +35,13 @@ impl ClientAuth {
         more_anchors: &[Vec<u8>],
         algorithms: WebPkiSupportedAlgorithms,
     ) -> Result<Option<Self>, ContextError> {
-        let anchors = options.ca.iter().chain(more_anchors).map(|der| {
-            Certificate::read(der).ok_or_else(|| {
-                ContextError::new(
-                    "ERR_OSSL_ASN1_BAD_OBJECT_HEADER",
-                    "ca",
-                    "`ca` holds a certificate that can't be read",
-                )
-            })
+        let anchors = [options.ca.as_slice(), more_anchors].concat();
+        let trust = TrustStore::new(&TrustOptions {
+            anchors: &anchors,
+            revocation_lists: &options.crl,
+            partial_chains: options.allow_partial_trust_chain,
         });
-        let lists = options.crl.iter().map(|der| {
-            RevocationList::read(der).ok_or_else(|| {
-                ContextError::new(
-                    "ERR_CRYPTO_OPERATION_FAILED",
-                    "crl",
-                    "Failed to parse CRL: `crl` holds a revocation list that can't be read or that has critical \
-                     extensions (partial or indirect lists are not supported: give complete ones)",
-                )
-            })
-        });
-        let trust = Trust {
-            anchors: anchors.collect::<Result<_, _>>()?,
-            lists: lists.collect::<Result<_, _>>()?,
-            algorithms: algorithms.all,
-            partial: options.allow_partial_trust_chain,
-        };
+        let trust = trust.map_err(explain)?;
         let allowed = &options.signature_schemes;
         let usable = |scheme: SignatureScheme| allowed.contains(&u16::from(scheme));
         let mut supported = algorithms.supported_schemes().into_iter();
@@ -86,19 +67,49 @@ impl ClientAuth {
 
     /// The verdict on a client's certificates.
     pub(crate) fn verify(&self, sent: &[Vec<u8>]) -> VerifyError {
-        self.trust.verify(sent, clock::now())
+        if sent.is_empty() {
+            return VerifyError::NoCertificate;
+        }
+        let judged = self.trust.verify(sent, Purpose::Client, clock::now());
+        judged.map_or_else(
+            |refusal| VerifyError::of_openssl(refusal.code),
+            |_path| VerifyError::Ok,
+        )
     }
 
     /// The names that help clients choose a certificate.
     fn anchor_names(&self) -> Vec<DistinguishedName> {
-        if self.trust.anchors.len() > MAX_NAMED_ANCHORS {
+        let anchors = self.trust.anchors();
+        if anchors.len() > MAX_NAMED_ANCHORS {
             return Vec::new();
         }
-        self.trust
-            .anchors
+        anchors
             .iter()
-            .map(|anchor| DistinguishedName::from(anchor.subject.clone()))
+            .map(|anchor| DistinguishedName::from(anchor.subject()))
             .collect()
+    }
+}
+
+/// In OpenSSL's words where Node's users know them.
+fn explain(error: TrustError) -> ContextError {
+    match error {
+        TrustError::Anchor => ContextError::new(
+            "ERR_OSSL_ASN1_BAD_OBJECT_HEADER",
+            "ca",
+            "`ca` holds a certificate that can't be read",
+        ),
+        TrustError::RevocationList => ContextError::new(
+            "ERR_CRYPTO_OPERATION_FAILED",
+            "crl",
+            "Failed to parse CRL: `crl` holds a revocation list that can't be read",
+        ),
+        TrustError::DeltaList => ContextError::new(
+            "ERR_CRYPTO_OPERATION_FAILED",
+            "crl",
+            "Failed to parse CRL: `crl` holds a revocation list of changes (a delta), which would be taken for a \
+             complete one: give complete ones",
+        ),
+        _ => ContextError::new("ERR_CRYPTO_OPERATION_FAILED", "ca", error.to_string()),
     }
 }
 
@@ -136,10 +147,11 @@ impl Verifier {
         most: usize,
     ) -> Result<HandshakeSignatureValid, Error> {
         let bad = Error::InvalidCertificate(CertificateError::BadSignature);
-        let Some(certificate) = Certificate::read(cert) else {
+        // The key is read by the parser that judges the chain, so that both mean the same one.
+        let key = Certificate::read(cert).map(|certificate| certificate.public_key());
+        let Some(key) = key.as_deref().and_then(PublicKey::read) else {
             return Err(Error::InvalidCertificate(CertificateError::BadEncoding));
         };
-        let key = certificate.public_key;
         let mapping = self.algorithms.mapping.iter();
         let Some((_, algorithms)) = mapping
             .filter(|(scheme, _)| self.schemes.contains(scheme))

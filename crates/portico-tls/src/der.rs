@@ -29,12 +29,6 @@ pub(crate) fn expect(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     (found == tag).then_some((content, rest))
 }
 
-/// The first element with its header, and what follows it.
-pub(crate) fn split_whole(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (_, _, rest) = split(bytes)?;
-    bytes.split_at_checked(bytes.len() - rest.len())
-}
-
 pub(crate) const SEQUENCE: u8 = 0x30;
 pub(crate) const BIT_STRING: u8 = 0x03;
 
@@ -42,28 +36,6 @@ pub(crate) const BIT_STRING: u8 = 0x03;
 pub(crate) fn bit_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (content, rest) = expect(bytes, BIT_STRING)?;
     Some((content.strip_prefix(&[0])?, rest))
-}
-
-/// A signed object (certificate, revocation list): the signed bytes, the signature's algorithm, the signature.
-pub(crate) struct Signed {
-    pub(crate) message: Vec<u8>,
-    /// Content of the `AlgorithmIdentifier`.
-    pub(crate) algorithm: Vec<u8>,
-    pub(crate) signature: Vec<u8>,
-}
-
-impl Signed {
-    pub(crate) fn read(der: &[u8]) -> Option<Self> {
-        let (content, _) = expect(der, SEQUENCE)?;
-        let (message, rest) = split_whole(content)?;
-        let (algorithm, rest) = expect(rest, SEQUENCE)?;
-        let (signature, _) = bit_string(rest)?;
-        Some(Self {
-            message: message.to_vec(),
-            algorithm: algorithm.to_vec(),
-            signature: signature.to_vec(),
-        })
-    }
 }
 
 /// A public key: its algorithm and its bits.

@@ -3,13 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
+use portico_x509::Certificate;
 use rustls::crypto::aws_lc_rs::sign;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::{CertifiedKey, Signer, SigningKey};
 use rustls::{CipherSuite, SignatureAlgorithm, SignatureScheme};
 
-use crate::certificate::Certificate;
+use crate::der::PublicKey;
 use crate::{ContextError, Identity};
 
 /// A context's identities, EC before RSA.
@@ -124,8 +125,11 @@ fn read(identity: &Identity, schemes: &[u16]) -> Result<Arc<CertifiedKey>, Conte
 /// Compares the bits of the public keys only: identifiers may be written in several ways.
 fn matches(certificate: &Certificate, key: &dyn SigningKey) -> bool {
     key.public_key().is_none_or(|public| {
-        crate::der::PublicKey::read(&public)
-            .is_some_and(|public| public.bits == certificate.public_key.bits)
+        let certified = certificate.public_key();
+        match (PublicKey::read(&public), PublicKey::read(&certified)) {
+            (Some(public), Some(certified)) => public.bits == certified.bits,
+            _ => false,
+        }
     })
 }
 

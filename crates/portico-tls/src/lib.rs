@@ -12,8 +12,6 @@
 #![forbid(unsafe_code)]
 
 mod alert;
-mod certificate;
-mod chain;
 mod client_auth;
 mod client_hello;
 mod clock;
@@ -31,13 +29,11 @@ mod key_log;
 mod key_schedule;
 mod key_update;
 mod keying;
-mod name_constraints;
 pub mod names;
 mod options;
 mod pfx;
 mod record;
 mod record_rules;
-mod revocation;
 mod server_names;
 mod session_cache;
 mod sink;

@@ -1,8 +1,8 @@
 //! PKCS#12 files (RFC 7292), in the ciphers of today's OpenSSL and in those of old (`openssl pkcs12 -legacy`).
 
 use p12_keystore::{Pkcs12Archive, error::Error};
+use portico_x509::Certificate;
 
-use crate::certificate::Certificate;
 use crate::{ContextError, Identity, Pfx};
 
 /// What a file holds.
@@ -54,10 +54,10 @@ fn order(leaf: Vec<u8>, mut pool: Vec<Vec<u8>>) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) 
     let mut chain = vec![leaf];
     while let Some(certificate) = current
         .take()
-        .filter(|certificate| !certificate.is_self_issued())
+        .filter(|certificate| !certificate.may_have_issued(certificate))
     {
         let issued = |der: &Vec<u8>| {
-            Certificate::read(der).is_some_and(|issuer| certificate.names_issuer(&issuer))
+            Certificate::read(der).is_some_and(|issuer| issuer.may_have_issued(&certificate))
         };
         if let Some(at) = pool.iter().position(issued) {
             let issuer = pool.swap_remove(at);

@@ -50,6 +50,9 @@ const KEYS = {
 
 /** A folder in which openssl has made an authority, and makes certificates when asked. */
 class Workshop {
+  /** Key files of certificates that share one. */
+  #keys = new Map();
+
   constructor() {
     this.folder = mkdtempSync(join(tmpdir(), 'portico-tls-'));
     process.on('exit', () => rmSync(this.folder, { recursive: true, force: true }));
@@ -111,11 +114,31 @@ class Workshop {
     return this.pair(name);
   }
 
+  /**
+   * A certificate whose extensions are lines of OpenSSL's configuration. `key` names a pair whose key it shares, `issuer`
+   * one that signs it: its own, if it is not given.
+   */
+  certify(name, { key = name, issuer = name, subject = name, extensions, start, end } = {}) {
+    if (key === name) this.#key(name, 'p256');
+    this.run(['req', '-new', '-key', `${key}.key`, '-out', `${name}.csr`, '-subj', `/CN=${subject}`, '-config', 'openssl.cnf']);
+    writeFileSync(this.path(`${name}.ext`), `[chosen]\n${extensions.join('\n')}\n`);
+    const dates = start === undefined ? ['-days', '20'] : ['-startdate', start, '-enddate', end];
+    const by = issuer === name ? ['-selfsign', '-keyfile', `${key}.key`] : ['-cert', `${issuer}.crt`, '-keyfile', this.#keyOf(issuer)];
+    this.run(['ca', '-batch', '-notext', '-config', 'openssl.cnf', '-in', `${name}.csr`, '-out', `${name}.crt`, ...by,
+      '-extfile', `${name}.ext`, '-extensions', 'chosen', ...dates]);
+    this.#keys.set(name, `${key}.key`);
+    return { key: this.read(`${key}.key`), cert: this.read(`${name}.crt`) };
+  }
+
+  #keyOf(name) {
+    return this.#keys.get(name) ?? `${name}.key`;
+  }
+
   revocationList(issuer, ...revoked) {
     for (const name of revoked) {
-      this.run(['ca', '-config', 'openssl.cnf', '-revoke', `${name}.crt`, '-cert', `${issuer}.crt`, '-keyfile', `${issuer}.key`]);
+      this.run(['ca', '-config', 'openssl.cnf', '-revoke', `${name}.crt`, '-cert', `${issuer}.crt`, '-keyfile', this.#keyOf(issuer)]);
     }
-    this.run(['ca', '-config', 'openssl.cnf', '-gencrl', '-cert', `${issuer}.crt`, '-keyfile', `${issuer}.key`, '-out',
+    this.run(['ca', '-config', 'openssl.cnf', '-gencrl', '-cert', `${issuer}.crt`, '-keyfile', this.#keyOf(issuer), '-out',
       `${issuer}.crl`]);
     return this.read(`${issuer}.crl`);
   }
