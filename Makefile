@@ -6,7 +6,7 @@ NATIVE := packages/portico/native/portico.linux-$(shell uname -m | sed 's/x86_64
 NODE ?= node
 EXAMPLE ?= express-site
 
-.PHONY: help build binaries typescript generate run test test-rust test-typescript test-software soak bench check check-static fuzz asan node-suite framework-suite bogo clean
+.PHONY: help build binaries typescript generate run test test-rust test-typescript test-software soak bench check check-static fuzz asan node-suite framework-suite bogo limbo clean
 
 help: ## list the tasks
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 20
@@ -92,6 +92,12 @@ bogo: ## run BoringSSL's TLS tests: make bogo SUITE=DIR
 	@test -n "$(SUITE)" || { echo "usage: make bogo SUITE=DIR (see conformance/tls/bogo/README.md)"; exit 2; }
 	cargo build --profile quick --locked -p portico-tls --example bogo_shim
 	$(NODE) conformance/tls/bogo/run.mjs --suite "$(SUITE)"
+
+limbo: ## put x509-limbo's certificate chains to our verifier and to OpenSSL: make limbo SUITE=DIR
+	@test -n "$(SUITE)" || { echo "usage: make limbo SUITE=DIR (see conformance/tls/limbo/README.md)"; exit 2; }
+	@scripts/need.sh openssl
+	cargo build --locked -p portico-x509 --example judge
+	$(NODE) conformance/tls/limbo/run.mjs --suite "$(SUITE)"
 
 clean: ## remove what was built
 	cargo clean
