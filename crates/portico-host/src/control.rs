@@ -19,7 +19,7 @@ use crate::host::{Host, Phase};
 use crate::lines::LineBuffer;
 use crate::protocol::{Answer, Register, Reply, Request};
 use crate::visitors::{Visit, Visitors};
-use crate::{Failure, code, descriptors as limits, reload, upgrade};
+use crate::{Failure, code, process_limits, reload, upgrade};
 
 /// How long a connection may take to say what it wants, and to take an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -52,7 +52,7 @@ impl Control {
             host: Rc::new(RefCell::new(host)),
             accepting: Rc::new(watch::Sender::new(true)),
             attention: Rc::default(),
-            visitors: Rc::new(Visitors::new(limits::visits_of_a_user())),
+            visitors: Rc::new(Visitors::new(process_limits::visits_of_a_user())),
             ended: Rc::new(watch::Sender::new(false)),
             waiting: Rc::default(),
             listener: Rc::new(listener),

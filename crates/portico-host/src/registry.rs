@@ -87,6 +87,8 @@ pub struct Rules {
     pub problems: BTreeMap<UrlPrefix, String>,
     /// Whether some of them name users or groups that are not known now.
     pub unknown_names: bool,
+    /// Registrations, at most, where it is less than [`MAX_MEMBERS`].
+    pub members: Option<usize>,
     /// Registrations of one user, at most, where it is less than [`MAX_MEMBERS_OF_A_USER`].
     pub members_of_a_user: Option<usize>,
 }
@@ -149,8 +151,9 @@ impl Registry {
             let members = self.members.values().filter(same).count();
             members + self.queues.values().filter(waits).count()
         };
-        if self.members.len() >= MAX_MEMBERS {
-            return Err(too_many("this host has", MAX_MEMBERS));
+        let limit = self.rules.members.unwrap_or(usize::MAX).min(MAX_MEMBERS);
+        if self.members.len() >= limit {
+            return Err(too_many("this host has", limit));
         }
         let trusted = owner.uid == 0 || owner.uid == rustix::process::geteuid().as_raw();
         let limit = self.rules.members_of_a_user.unwrap_or(usize::MAX);

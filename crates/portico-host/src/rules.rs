@@ -7,7 +7,7 @@ use crate::protocol::ReservationRecord;
 use crate::registry::Rules;
 use crate::settings::Settings;
 use crate::state::State;
-use crate::{Failure, descriptors, users};
+use crate::{Failure, process_limits, users};
 
 /// What a name means that the system's databases don't know (now) in a reservation of the configuration. In a run-time
 /// one it is always [`UnknownNames::Close`].
@@ -31,11 +31,13 @@ pub(crate) fn rules(
     state: &State,
     unknown_names: UnknownNames,
 ) -> Result<Rules, Failure> {
+    let room = process_limits::room(settings.shards);
     let mut rules = Rules {
         default_queue: settings.default_queue.clone(),
         sites: settings.sites.clone(),
         reservations: Reservations::new(settings.unreserved),
-        members_of_a_user: Some(descriptors::members_of_a_user(settings.shards)),
+        members: Some(room.members),
+        members_of_a_user: Some(room.members_of_a_user),
         ..Rules::default()
     };
     for record in &settings.reservations {

@@ -33,7 +33,7 @@ use crate::succession;
 use crate::systemd::{self, Activated};
 use crate::users::parse_prefix;
 use crate::watchdog::{self, Heart};
-use crate::{Failure, code, configuration, reload, upgrade};
+use crate::{Failure, code, configuration, process_limits, reload, upgrade};
 
 /// How often the host looks after what does not tell by itself.
 const TICK: Duration = Duration::from_millis(250);
@@ -64,7 +64,7 @@ pub enum Ended {
 /// It could not start.
 pub fn run(start: Start) -> Result<Ended, Failure> {
     let activated = systemd::activated_sockets();
-    crate::descriptors::raise_limit();
+    process_limits::raise_descriptors();
     let Some(received) = handover::receive()? else {
         return begin(start, activated);
     };
