@@ -1,0 +1,1 @@
+import './dd-trace.cjs';

@@ -1,0 +1,1 @@
+import './elastic-apm.cjs';
