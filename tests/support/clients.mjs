@@ -25,11 +25,12 @@ export async function request(url, { body, ...options } = {}) {
   return { status, headers, trailers, body: Buffer.concat(parts) };
 }
 
-/** Sends bytes on a plain socket and resolves with all that comes until the server ends, as latin1. */
+/** Sends bytes on a plain socket and resolves with all that comes until the server ends, as latin1. Rejects after 20 s of silence. */
 export async function raw(port, bytes) {
   const socket = net.connect(port, '127.0.0.1');
   let text = '';
   socket.setEncoding('latin1').on('data', (part) => (text += part));
+  socket.setTimeout(20_000, () => socket.destroy(new Error(`the connection does not end; it sent ${JSON.stringify(text.slice(0, 500))}`)));
   socket.write(bytes, 'latin1');
   await once(socket, 'close');
   return text;

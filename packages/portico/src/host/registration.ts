@@ -72,7 +72,7 @@ export class Registration implements PrefixOwner {
 
   #begin(grant: Grant): Session {
     const fd = grant.connection.takeControl();
-    const lane = new Lane((options) => grant.connection.createEngine(options));
+    const lane = new Lane((options) => grant.connection.createEngine(options), true);
     const session: Session = {
       lane,
       leaving: false,

@@ -37,6 +37,7 @@ export function requestTimedOut(connection: Connection): void {
 
 /** Tells 'clientError'; without a listener answers as Node does and closes. */
 export function answerBadRequest(connection: Connection, error: ParseError): void {
+  connection.refused = true;
   const socket = connection.laneSocket;
   // Further errors are nobody's business.
   socket.removeListener('error', socketError);

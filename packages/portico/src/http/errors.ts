@@ -77,6 +77,11 @@ export function socketAssigned(): Error {
   return nodeError('ERR_HTTP_SOCKET_ASSIGNED', 'ServerResponse has an already assigned socket');
 }
 
+/** `ERR_PORTICO_SHARED_CONNECTION`: what would reach into the answers of other servers on the connection of a host. */
+export function sharedConnection(why: string): Error {
+  return nodeError('ERR_PORTICO_SHARED_CONNECTION', `This connection is shared with other servers behind a host: ${why}.`);
+}
+
 /** `ERR_HTTP_SOCKET_ENCODING`. */
 export function socketEncoding(): Error {
   return nodeError('ERR_HTTP_SOCKET_ENCODING', 'Changing the socket encoding is not allowed per RFC7230 Section 3.');

@@ -3,6 +3,7 @@
 import process = require('node:process');
 import { STATUS_CODES } from 'node:http';
 import { inspect } from 'node:util';
+import { checksEarlyHints, writeEarlyHints } from './early-hints';
 import { headersSent, invalidCharacter, invalidStatusCode, nodeError, socketAssigned } from './errors';
 import { kExchange, type Callback, type Exchange } from './exchange';
 import { emitClose } from './lifecycle';
@@ -29,6 +30,7 @@ export function defineOutput(prototype: object): void {
   };
   // Node 20 knows it under two names.
   if ('writeHeader' in stock) methods['writeHeader'] = writeHead;
+  if (!checksEarlyHints) methods['writeEarlyHints'] = writeEarlyHints;
   for (const [name, value] of Object.entries(methods)) {
     Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
   }

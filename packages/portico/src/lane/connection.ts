@@ -10,10 +10,12 @@ import type { Socket } from 'node:net';
 import * as layout from '../generated/layout';
 import type { SecureInfo, TlsConnection } from '../https/provider';
 import type { Exchange } from '../http/exchange';
+import { sharedConnection } from '../http/errors';
 import { flushPending, WRITTEN_AT_ONCE_BYTES } from '../http/response-write';
 import { NO_ADDRESSES, type Addresses } from './addresses';
 import type { AttachedServer } from './attached-server';
 import type { Lane } from './lane';
+import { RawAnswer } from './raw-answer';
 import { createSocket, pushReceived, showPaused, type LaneSocket } from './socket';
 
 /** Where the addresses in `OPEN` begin. */
@@ -43,6 +45,8 @@ export class Connection implements TlsConnection {
   receiving: Exchange | null = null;
   /** Bytes pass as they are: upgraded, or CONNECT. */
   tunnel = false;
+  /** The peer broke the protocol: this server says the last word on the connection. */
+  refused = false;
   /** Gone: `CLOSED` was received. */
   closed = false;
   /** `DESTROY` was sent. */
@@ -72,6 +76,8 @@ export class Connection implements TlsConnection {
   #socket: LaneSocket | null = null;
   /** The socket below TLS, if somebody saw it. */
   transport: Socket | null = null;
+  /** What the program has written past the response of the present request. */
+  #rawAnswer: RawAnswer | null = null;
   #closeCallbacks: (() => void)[] | null = null;
   /** Both ends' addresses; their place in the lane's table while the connection is open. */
   #addresses: Addresses | number;
@@ -230,8 +236,37 @@ export class Connection implements TlsConnection {
     if (atOnce) acknowledged(null);
   }
 
+  /** Bytes can't go out as they are: answers of other servers go the same way. */
+  get isShared(): boolean {
+    return this.lane.isShared && !this.tunnel && !this.refused;
+  }
+
+  /**
+   * Bytes that the program writes to the socket of a shared connection. Throws `ERR_PORTICO_SHARED_CONNECTION` unless
+   * they are an answer to the request whose turn it is.
+   */
+  writeAnswer(bytes: Uint8Array): void {
+    const { current } = this;
+    if (current === null) throw sharedConnection('no request of this server waits for its answer there');
+    if (this.#rawAnswer?.exchange !== current) {
+      if (current.headSent || current.pending !== null) throw sharedConnection('the answer has begun');
+      this.#rawAnswer = new RawAnswer(current);
+    }
+    this.#rawAnswer.write(bytes);
+  }
+
+  /** Ends what was written so, and the connection behind it. False: nothing was. Throws for half a head. */
+  endAnswer(): boolean {
+    const { current } = this;
+    return current !== null && this.#rawAnswer?.exchange === current && this.#rawAnswer.end();
+  }
+
   /** Calls back when the kernel has all that was written. */
   whenWritten(acknowledged: Acknowledged): void {
+    if (this.isShared) {
+      process.nextTick(acknowledged, null);
+      return;
+    }
     (this.rawWrites ??= []).push({ bytes: 0, acknowledged });
     this.lane.writer.raw(this.token, layout.RESPONSE_FLAG_ACK, '', 0, 'latin1');
   }
@@ -246,6 +281,7 @@ export class Connection implements TlsConnection {
 
   /** Bytes to parse as if they had been received. */
   feed(bytes: Uint8Array): void {
+    if (this.isShared) throw sharedConnection('what its client sends is parsed by the host');
     if (!this.closed && !this.destroying) this.lane.writer.feed(this.token, bytes);
   }
 

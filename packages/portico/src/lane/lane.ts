@@ -38,8 +38,15 @@ export class Lane {
   slab: Slab;
   #ended = false;
 
-  /** @param makeEngine makes the engine that the lane belongs to */
-  constructor(makeEngine: (options: EngineOptions) => Engine) {
+  /** Its connections are a host's, and carry answers of other servers too. */
+  readonly isShared: boolean;
+
+  /**
+   * @param makeEngine makes the engine that the lane belongs to
+   * @param isShared the engine is a host's
+   */
+  constructor(makeEngine: (options: EngineOptions) => Engine, isShared = false) {
+    this.isShared = isShared;
     this.slab = makeSlab(0);
     this.engine = makeEngine({
       threads: threadCount(),

@@ -37,6 +37,8 @@ export interface LaneSocket extends Socket {
   encrypted?: boolean;
 }
 
+type Write = (this: unknown, chunk: unknown, encoding: unknown, callback: unknown) => boolean;
+type End = (this: unknown, chunk?: unknown, encoding?: unknown, callback?: unknown) => LaneSocket;
 type WriteCallback = (error?: Error | null) => void;
 
 /** Members that make a prototype below `net.Socket.prototype` one of a connection's socket. */
@@ -58,6 +60,27 @@ const members = {
     }
   },
 
+  /** To a connection that other servers answer on as well, no bytes go as they are. */
+  write(this: LaneSocket, chunk: unknown, encoding?: unknown, callback?: unknown): boolean {
+    const connection = this[kConnection];
+    const isBytes = typeof chunk === 'string' || chunk instanceof Uint8Array;
+    if (!connection.isShared || !isBytes || this.writableEnded || this.destroyed || connection.destroying) {
+      return (net.Socket.prototype.write as Write).call(this, chunk, encoding, callback);
+    }
+    const done = typeof encoding === 'function' ? encoding : callback;
+    connection.writeAnswer(toBytes(chunk, typeof encoding === 'string' ? encoding as BufferEncoding : undefined));
+    if (typeof done === 'function') process.nextTick(done as WriteCallback, null);
+    return true;
+  },
+
+  end(this: LaneSocket, chunk?: unknown, encoding?: unknown, callback?: unknown): LaneSocket {
+    const isLast = this[kConnection].isShared && (typeof chunk === 'string' || chunk instanceof Uint8Array);
+    if (!isLast) return (net.Socket.prototype.end as End).call(this, chunk, encoding, callback);
+    const done = typeof encoding === 'function' ? encoding : callback;
+    this.write(chunk, typeof encoding === 'string' ? encoding as BufferEncoding : undefined);
+    return (net.Socket.prototype.end as End).call(this, done);
+  },
+
   /** Half-close after all that was written has been sent. */
   _final(this: LaneSocket, callback: WriteCallback): void {
     const connection = this[kConnection];
@@ -66,8 +89,9 @@ const members = {
       return;
     }
     connection.flushCurrent();
-    if (!connection.tunnel && connection.ending) {
-      // The engine closes after the last response by itself.
+    if (endsAnswer(connection, callback)) return;
+    if (!connection.tunnel && connection.ending && connection.current?.ended !== false) {
+      // The engine closes after the last response by itself, unless one before it is not given at all.
       callback();
       return;
     }
@@ -261,6 +285,19 @@ function timerDuration(milliseconds: number, callback: (() => void) | undefined)
 
 function highWaterMarks(bytes: number | undefined): object {
   return bytes === undefined ? {} : { highWaterMark: bytes };
+}
+
+/** Ends what was written past a response, and calls back; false: nothing was. */
+function endsAnswer(connection: Connection, callback: WriteCallback): boolean {
+  try {
+    if (!connection.endAnswer()) return false;
+  } catch (error) {
+    callback(error as Error);
+    return true;
+  }
+  connection.ending = true;
+  callback();
+  return true;
 }
 
 function writeOne(connection: Connection, data: string | Uint8Array, encoding: BufferEncoding, callback: WriteCallback): void {

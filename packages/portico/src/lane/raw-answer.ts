@@ -1,0 +1,101 @@
+/**
+ * What a program writes to the socket of a request, past its response, behind a host.
+ *
+ * The connection is shared with other servers, so no bytes may go out as they are: a client could read them as somebody
+ * else's answer. But an interim answer, and one whole answer that ends the connection, can be told for what they are.
+ * They are read here and handed over as records, which the host judges like any other. The rest is refused.
+ *
+ * States: a head is awaited; its body follows, of a known length or until the end; ended.
+ */
+
+import { Buffer } from 'node:buffer';
+import * as layout from '../generated/layout';
+import { sharedConnection } from '../http/errors';
+import type { Exchange } from '../http/exchange';
+import type { CommandWriter } from './writer';
+
+const STATUS_LINE = /^HTTP\/1\.[01] (\d{3})(?: ([^\r\n]*))?\r\n/;
+const BEGINNING = 'HTTP/1.';
+const CODED = /^transfer-encoding:/im;
+const HEAD_END = '\r\n\r\n';
+
+/** The answer to one request, written as bytes. Its methods write commands. */
+export class RawAnswer {
+  readonly exchange: Exchange;
+  /** Bytes of a head that is not complete. */
+  #head = Buffer.alloc(0);
+  #hasBegun = false;
+  #ended = false;
+
+  constructor(exchange: Exchange) {
+    this.exchange = exchange;
+  }
+
+  /** Takes bytes. Throws `ERR_PORTICO_SHARED_CONNECTION` for what can't be an answer; nothing of them has gone then. */
+  write(bytes: Uint8Array): void {
+    const { connection: { token, lane: { writer } }, sequence } = this.exchange;
+    if (this.#ended) throw sharedConnection('the answer has been given');
+    if (this.#hasBegun) {
+      writer.data(token, sequence, 0, bytes, bytes.byteLength, undefined);
+      return;
+    }
+    let rest = Buffer.concat([this.#head, bytes]);
+    const heads: ParsedHead[] = [];
+    while (rest.byteLength > 0 && heads.at(-1)?.isInterim !== false) {
+      const head = parseHead(rest);
+      if (head === undefined) break;
+      heads.push(head);
+      rest = rest.subarray(head.bytes);
+    }
+    for (const head of heads) if (head.isInterim) writer.inform(token, sequence, 0, head.text);
+    const final = heads.at(-1);
+    if (final === undefined || final.isInterim) this.#head = rest;
+    else this.#begin(final, rest, writer);
+  }
+
+  /** Our side ends: the answer too, and behind it the connection. False: there is none. Throws where half a head is. */
+  end(): boolean {
+    if (this.#head.byteLength > 0) throw sharedConnection('the head that was written to it is not complete');
+    if (!this.#hasBegun || this.#ended) return this.#ended;
+    const { connection: { token, lane: { writer } }, sequence } = this.exchange;
+    this.#ended = true;
+    writer.data(token, sequence, layout.RESPONSE_FLAG_END | layout.RESPONSE_FLAG_CLOSE, '', 0, 'latin1');
+    return true;
+  }
+
+  #begin(head: ParsedHead, body: Buffer, writer: CommandWriter): void {
+    const { connection: { token }, sequence } = this.exchange;
+    this.#hasBegun = true;
+    this.#head = Buffer.alloc(0);
+    writer.respond(token, sequence, layout.RESPONSE_FLAG_CLOSE, head.status, 0, head.reason, head.lines,
+      body.byteLength === 0 ? undefined : body, body.byteLength, undefined, 0);
+  }
+}
+
+interface ParsedHead {
+  status: number;
+  reason: string;
+  /** Field lines. */
+  lines: string;
+  isInterim: boolean;
+  /** All of it. */
+  text: string;
+  bytes: number;
+}
+
+/** The head at the front of `bytes`; undefined: it is not complete. */
+function parseHead(bytes: Buffer): ParsedHead | undefined {
+  const beginning = bytes.toString('latin1', 0, BEGINNING.length);
+  if (!BEGINNING.startsWith(beginning)) throw sharedConnection('only an answer can be written to it');
+  const end = bytes.indexOf(HEAD_END);
+  if (end < 0) return undefined;
+  const text = bytes.toString('latin1', 0, end + HEAD_END.length);
+  const line = STATUS_LINE.exec(text);
+  const status = Number(line?.[1]);
+  if (line === null || status === 101 || !(status >= 100)) {
+    throw sharedConnection('only an answer can be written to it; \'upgrade\' and \'connect\' give it away as a byte stream');
+  }
+  const lines = text.slice(line[0].length, -2);
+  if (status >= 200 && CODED.test(lines)) throw sharedConnection('an answer in chunks can only be written by its response');
+  return { status, reason: line[2] ?? '', lines, isInterim: status < 200, text, bytes: text.length };
+}
