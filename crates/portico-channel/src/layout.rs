@@ -205,7 +205,8 @@ pub mod command {
     /// Bytes as they are (after `TAKE_OVER`, or as the answer to `CLIENT_ERROR`): `4` length, payload.
     /// Flags `ACK`, `EXTERNAL`.
     pub const RAW: u32 = 8;
-    /// Send what is queued, then end our side (FIN). With flag 1 (`SHUTDOWN_CLOSE`): then close.
+    /// Send what is queued, then end our side (FIN); answers that are given later are dropped, what the peer sends is
+    /// told as before. With flag 1 (`SHUTDOWN_CLOSE`): then close.
     pub const SHUTDOWN: u32 = 9;
     /// Close now; what is queued and the kernel does not take at once is lost. With flag 1 (`DESTROY_RESET`): with a reset. `CLOSED` follows.
     /// With a sequence number (`3`): the answer to that request is given up. When its turn comes the connection ends

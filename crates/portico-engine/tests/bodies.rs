@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use portico_channel::layout::{command, event};
 use portico_engine::ListenerOptions;
-use support::{Event, Server, send};
+use support::{Event, Server, read_to_end, send};
 
 const GET: &str = "GET /next HTTP/1.1\r\nHost: x\r\n\r\n";
 
@@ -157,4 +157,28 @@ fn a_hold_from_before_an_upgrade_is_refused_holds_its_body() {
     assert!(server.settle().is_empty());
     server.about(command::RESUME, &request);
     assert_eq!(server.next(event::BODY).slice(4), b"abc");
+}
+
+/// As in Node, where the program has ended the socket: nothing is answered, and the body is still read.
+#[test]
+fn a_body_goes_on_behind_the_end_of_our_side() {
+    let mut server = Server::new();
+    let mut client = server.connect();
+    send(&mut client, post(6) + "abc");
+    let request = server.request_with_body(3);
+    server.chunked_head(&request);
+    server.commands.simple(command::SHUTDOWN, 0, request.token);
+    // Too late.
+    server
+        .commands
+        .data(request.token, request.sequence(), 0, b"more");
+    server.submit();
+    let received = read_to_end(&mut client).unwrap();
+    assert!(received.ends_with(b"chunked\r\n\r\n"), "{received:?}");
+    send(&mut client, "def");
+    server.until(|events| body_bytes(events) == 3);
+    server.answer(&request, b"never");
+    drop(client);
+    // Both sides have ended: what is not answered is of no use any more.
+    assert_eq!(server.next(event::CLOSED).word(3), 0);
 }

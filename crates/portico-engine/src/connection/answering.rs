@@ -40,6 +40,9 @@ impl Connection {
         answer: &Answer<'_>,
         body: Payload<'_>,
     ) {
+        if self.output.after != AfterFlush::Continue {
+            return;
+        }
         let Some((exchange, first)) = self.exchanges.find(sequence) else {
             return;
         };
@@ -61,6 +64,7 @@ impl Connection {
     /// `DATA`.
     pub(crate) fn data(&mut self, core: &mut Core, sequence: u32, flags: u32, body: Payload<'_>) {
         match self.exchanges.find(sequence) {
+            _ if self.output.after != AfterFlush::Continue => {}
             Some((exchange, _)) if exchange.head_given && !exchange.ended => {
                 self.write_body(core, sequence, flags, body);
             }
@@ -73,7 +77,7 @@ impl Connection {
         let Some((exchange, first)) = self.exchanges.find(sequence) else {
             return;
         };
-        if !exchange.head_given || exchange.ended {
+        if !exchange.head_given || exchange.ended || self.output.after != AfterFlush::Continue {
             return;
         }
         if exchange.chunked {
@@ -92,7 +96,7 @@ impl Connection {
         let Some((exchange, first)) = self.exchanges.find(sequence) else {
             return;
         };
-        if exchange.head_given || exchange.ended {
+        if exchange.head_given || exchange.ended || self.output.after != AfterFlush::Continue {
             return;
         }
         let out = if first {

@@ -179,8 +179,10 @@ impl Connection {
 
     /// Closes when both sides have said all: the peer has ended, no answer is outstanding and all is sent.
     pub(super) fn close_if_done(&mut self) -> Result<(), Stop> {
-        // In a byte stream nobody waits for answers that were never given.
-        let is_answered = self.exchanges.is_empty() || matches!(self.input.phase, Phase::Raw);
+        // In a byte stream nobody waits for answers that were never given, nor where our side has ended.
+        let is_answered = self.exchanges.is_empty()
+            || matches!(self.input.phase, Phase::Raw)
+            || self.output.ended;
         if !self.input.end_handled || !is_answered || self.queued() > 0 {
             return Ok(());
         }

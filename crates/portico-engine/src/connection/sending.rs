@@ -6,6 +6,7 @@ use portico_sys::{Errno, socket};
 
 use super::{AfterFlush, Connection, Stop};
 use crate::core::Core;
+use crate::limits::CLIENT_ERROR_MS;
 
 impl Connection {
     /// Has the output sent before the turn or the submission ends.
@@ -81,6 +82,10 @@ impl Connection {
             AfterFlush::End => {
                 if !self.output.ended {
                     self.output.ended = true;
+                    if self.is_http() {
+                        // Nothing more can be answered: the peer is to end its side.
+                        self.guard(core, CLIENT_ERROR_MS);
+                    }
                     // ENOTCONN: the peer has reset the connection, which reading will tell.
                     let _ = socket::end(&self.socket);
                 }

@@ -30,6 +30,20 @@ export function clientError(connection: Connection, at: number): void {
   answerBadRequest(connection, error);
 }
 
+/**
+ * More came on a connection of which a handler has thrown: where that is caught, Node's parser goes on with nothing and
+ * says so. `bytes`: what came.
+ */
+export function callbackFailed(connection: Connection, bytes: Buffer): void {
+  // What came with the same read is dropped.
+  if (connection.destroying || connection.lane.resumed) return;
+  const code = connection.failedIn as string;
+  const reason = code === 'HPE_JS_EXCEPTION' ? 'JS Exception' : 'User callback error';
+  const error = new Error(`Parse Error: ${reason}`) as ParseError;
+  Object.assign(error, { bytesParsed: bytes.byteLength, code, reason, rawPacket: bytes });
+  connection.resource.runInAsyncScope(answerBadRequest, undefined, connection, error);
+}
+
 /** No complete request in time. */
 export function requestTimedOut(connection: Connection): void {
   answerBadRequest(connection, requestTimeout());

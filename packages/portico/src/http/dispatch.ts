@@ -8,6 +8,7 @@ import * as layout from '../generated/layout';
 import { METHODS } from '../generated/tables';
 import type { Connection } from '../lane/connection';
 import { complete } from './body';
+import { callbackFailed } from './client-error';
 import { Exchange } from './exchange';
 import { makeRequest, type Request } from './incoming-message';
 import { isObserved } from './observation';
@@ -28,7 +29,10 @@ export function receiveRequest(connection: Connection, at: number): void {
   const { slab, slab: { words } } = connection.lane;
   const exchange = new Exchange(connection, slab, at, words[at + 3], words[at + 1] >>> 8, METHODS[words[at + 4] & 0xff]);
   if (connection.tapped) connection.show(headBytes(exchange));
+  if (connection.failedIn !== null) return callbackFailed(connection, headBytes(exchange));
+  connection.failedIn = 'HPE_CB_HEADERS_COMPLETE';
   connection.resource.runInAsyncScope(handle, undefined, exchange);
+  connection.failedIn = null;
 }
 
 function handle(exchange: Exchange): void {

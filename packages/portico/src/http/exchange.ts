@@ -100,6 +100,8 @@ export class Exchange {
   /** Bytes handed over and not known to have reached the kernel. */
   unsentBytes = 0;
   needDrain = false;
+  /** It was ended behind the end of its socket: nothing of it is sent, and it never finishes. */
+  unsendable = false;
   acks: Acknowledgement[] | null = null;
   endCallbacks: Callback[] | null = null;
   /** What Node's own methods write, where a program has them do it. */

@@ -151,7 +151,7 @@ export function peerEnded(connection: Connection): void {
 function endWithPeer(connection: Connection): void {
   const { current, server: { server } } = connection;
   if (connection.destroying || connection.closed || !connection.peerHasEnded) return;
-  if (connection.orphanedAcks > 0 || current !== null && hasAcks(current)) return;
+  if (!connection.ended && (connection.orphanedAcks > 0 || current !== null && hasAcks(current))) return;
   // Node has not read the end yet where a body waits for its reader.
   const last = connection.queue?.at(-1) ?? current;
   if (last !== null && !last.request.destroyed && isBehind(last)) {
@@ -190,7 +190,7 @@ export function connectionLost(connection: Connection): void {
 /** An orderly end comes after everything was sent: a response that was complete is finished. */
 function finishNext(connection: Connection): boolean {
   const { current } = connection;
-  if (current === null || !current.ended || current.finished) return false;
+  if (current === null || !current.ended || current.finished || current.unsendable) return false;
   for (const { callbacks } of current.acks ?? []) callbacks?.forEach((callback) => callback(null));
   finish(current);
   return true;

@@ -14,11 +14,11 @@ interface Fields {
   rawHeaders: string[];
 }
 
-/** The head's field table. The text is made once. */
-function table(exchange: Exchange, all = false): FieldTable {
+/** The head's field table, with as many fields as are told. The text is made once. */
+function table(exchange: Exchange, most = exchange.connection.server.maxFields): FieldTable {
   const { slab: { words, bytes }, at } = exchange;
   const fields = words[at + 4] >>> 16;
-  const count = all ? fields : Math.min(fields, exchange.connection.server.maxFields);
+  const count = Math.min(fields, most);
   // Payload begins after the table.
   const base = (FIELDS_WORD + fields * 4) << 2;
   const start = at << 2;
@@ -41,9 +41,19 @@ export function requestField(exchange: Exchange, name: string): string | undefin
   return readField(table(exchange), name);
 }
 
+/** Older versions of Node tell a list of fields in parts of so many, and the part that `maxHeadersCount` is in as a whole. */
+const PART_FIELDS = 31;
+
 /** Names and values as received. */
 export function rawHeaders(exchange: Exchange): string[] {
-  return readRaw(table(exchange, !limitsRawHeaders));
+  const { maxFields } = exchange.connection.server;
+  return readRaw(table(exchange, limitsRawHeaders ? maxFields : Math.ceil(maxFields / PART_FIELDS) * PART_FIELDS));
+}
+
+/** Fields by name, from what a program may have put in place of those that were received. */
+function distinct(exchange: Exchange, { rawHeaders: raw }: Fields): Record<string, string[]> {
+  const most = exchange.connection.server.maxFields * 2;
+  return readDistinct(raw.length > most ? raw.slice(0, most) : raw);
 }
 
 /** HTTP/1.x: the x. */
@@ -74,7 +84,7 @@ export function defineFields(prototype: object): void {
       else exchange.headers = value || undefined;
     },
   });
-  view(prototype, 'headersDistinct', (_, request) => readDistinct(request.rawHeaders));
+  view(prototype, 'headersDistinct', distinct);
   view(prototype, 'trailersDistinct', (exchange) => readDistinct(exchange.rawTrailers ?? []));
   view(prototype, 'trailers', (exchange) => joinTrailers(exchange, {}));
 }

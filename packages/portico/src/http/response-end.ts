@@ -50,6 +50,7 @@ export function end(this: Response, chunk?: unknown, encoding?: unknown, callbac
   if (allowed && this.chunkedEncoding) checkEncoding(body, encoding);
   this.finished = true;
   exchange.corked = 0;
+  if (exchange.connection.ended) return endUnsent(this, exchange);
   finishOutput(this, exchange, allowed ? body : undefined, allowed ? length : 0, encoding as BufferEncoding | undefined);
   return this;
 }
@@ -85,6 +86,17 @@ function endDestroyed(response: Response, exchange: Exchange): Response {
 /** `strictContentLength`: what was written must be what was announced. */
 function checkWritten(response: Response, bytes: number): void {
   if (isStrict(response) && bytes !== response._contentLength) throw contentLengthMismatch(bytes, response._contentLength as number);
+}
+
+/** `end` behind the end of the socket: nothing is sent, and as in Node the response never finishes. */
+function endUnsent(response: Response, exchange: Exchange): Response {
+  exchange.ended = true;
+  exchange.acknowledged = true;
+  exchange.unsendable = true;
+  exchange.pending = null;
+  exchange.pendingBytes = 0;
+  if (isObserved(response) && exchange.isCurrent) response._finish();
+  return response;
 }
 
 /** The last records of a response. */

@@ -52,7 +52,9 @@ function sentUnobserved(exchange: Exchange): boolean {
 
 /** Before Node 26 a response counts as finished when its last bytes have been written, which Node does at once. */
 function writtenAtOnce(exchange: Exchange): boolean {
-  return finishesEarly && exchange.ended && (exchange.isCurrent || exchange.leftEarly) && exchange.unsentBytes <= WRITTEN_AT_ONCE_BYTES;
+  const { ended, unsendable, isCurrent, leftEarly, connection, unsentBytes } = exchange;
+  const hadTurn = isCurrent || leftEarly || connection.closed;
+  return finishesEarly && ended && !unsendable && hadTurn && unsentBytes <= WRITTEN_AT_ONCE_BYTES;
 }
 
 function highWaterMark(exchange: Exchange): number {
@@ -64,22 +66,28 @@ function chunkFraming(bytes: number): number {
   return bytes.toString(16).length + 4;
 }
 
+/** Bytes handed over that are not known to have left. As in Node, which writes at once, what surely fits counts as gone. */
+function unsent({ isCurrent, unsentBytes }: Exchange): number {
+  return isCurrent && unsentBytes <= WRITTEN_AT_ONCE_BYTES ? 0 : unsentBytes;
+}
+
 /** Bytes that the program has written and that are not known to have left. */
 function writableLength(exchange: Exchange): number {
   const kept = exchange.framed === null ? 0 : (exchange.response[kChunkedLength] as number | undefined) ?? 0;
   const pendingBytes = exchange.pendingBytes + kept;
-  if (pendingBytes === 0 || !exchange.response.chunkedEncoding) return pendingBytes + exchange.unsentBytes;
+  if (pendingBytes === 0 || !exchange.response.chunkedEncoding) return pendingBytes + unsent(exchange);
   // What is kept back counts with the framing it will get.
   let framing = 0;
   if (joinsChunks) framing = chunkFraming(pendingBytes);
   else for (const { length } of exchange.pending ?? []) framing += length === 0 ? 0 : chunkFraming(length);
-  return pendingBytes + framing + exchange.unsentBytes;
+  return pendingBytes + framing + unsent(exchange);
 }
 
-/** As above, with the head of a response that waits for its turn: as in Node, that has not left either. */
+/** As above, with the head if it waits too: for the response's turn, or with what is kept back behind it. */
 function queuedLength(this: Response, exchange: Exchange): number {
   const bytes = sentUnobserved(exchange) ? 0 : writableLength(exchange);
-  return exchange.headSent && isQueued(exchange) ? bytes + renderHead(this, exchange).length : bytes;
+  const headWaits = exchange.headSent ? isQueued(exchange) : exchange.pending !== null;
+  return headWaits ? bytes + renderHead(this, exchange).length : bytes;
 }
 
 /** Whether the response waits for earlier ones. */

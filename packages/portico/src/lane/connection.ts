@@ -55,6 +55,10 @@ export class Connection implements TlsConnection {
   tapped = false;
   /** Our side ends after what has been handed over. */
   ending = false;
+  /** The program has ended the socket: nothing more can be answered. */
+  ended = false;
+  /** The callback of Node's parser that stands for what runs now. Left behind by a handler that threw. */
+  failedIn: 'HPE_CB_HEADERS_COMPLETE' | 'HPE_JS_EXCEPTION' | null = null;
   /** The peer has ended its side, and we have yet to act on it. */
   peerHasEnded = false;
   /** Nothing is read: the program has paused the socket, or a byte stream's reader is behind. */

@@ -12,7 +12,7 @@ import * as layout from '../generated/layout';
 import { receiveRequest } from '../http/dispatch';
 import { completeBody, receiveBody, receiveEnd } from '../http/body';
 import { connectionLost, flushed, peerEnded } from '../http/lifecycle';
-import { clientError } from '../http/client-error';
+import { callbackFailed, clientError } from '../http/client-error';
 import { timedOut } from '../http/timeouts';
 import { hasPatchedEmit, isHeard } from '../http/observation';
 import { stockSocket } from '../http/stock';
@@ -33,6 +33,8 @@ const CURSOR = 1;
 export function dispatchEvents(lane: Lane, start: number, end: number): void {
   const { state, slab: { words } } = lane;
   lane.turn++;
+  lane.resumed = end === lane.batchEnd;
+  lane.batchEnd = end;
   let at = start >> 2;
   const last = end >> 2;
   while (at < last) {
@@ -71,12 +73,12 @@ function receiveChunk(lane: Lane, token: number, at: number): void {
   const sequence = words[at + 3];
   const chunk = takeBytes(slab, (at << 2) + words[at + 4], length);
   if (connection.tapped) connection.show(chunk);
-  if ((words[at + 1] >>> 8 & layout.BODY_FLAG_LAST) === 0) {
-    connection.resource.runInAsyncScope(receiveBody, undefined, connection, sequence, chunk);
-    return;
-  }
+  if (connection.failedIn !== null) return callbackFailed(connection, chunk);
+  connection.failedIn = 'HPE_JS_EXCEPTION';
+  connection.resource.runInAsyncScope(receiveBody, undefined, connection, sequence, chunk);
+  connection.failedIn = null;
+  if ((words[at + 1] >>> 8 & layout.BODY_FLAG_LAST) === 0) return;
   try {
-    connection.resource.runInAsyncScope(receiveBody, undefined, connection, sequence, chunk);
     drainTicks();
   } finally {
     connection.resource.runInAsyncScope(completeBody, undefined, connection, sequence);
@@ -104,7 +106,7 @@ function dispatchOther(lane: Lane, kind: number, token: number, at: number): voi
 function dispatchScoped(connection: Connection, kind: number, at: number): void {
   const { slab, slab: { words } } = connection.lane;
   switch (kind) {
-    case layout.EVENT_END: return receiveEnd(connection, at);
+    case layout.EVENT_END: return connection.failedIn === null ? receiveEnd(connection, at) : undefined;
     case layout.EVENT_FLUSHED: return flushed(connection, words[at + 3], words[at + 4]);
     case layout.EVENT_RAW: return receiveRaw(connection, takeBytes(slab, (at << 2) + words[at + 4], words[at + 5]));
     case layout.EVENT_CLOSED: return closed(connection, at);

@@ -33,6 +33,10 @@ export class Lane {
   readonly connections: (Connection | undefined)[] = [];
   /** Counts batches of events. What was ended in an earlier one has been sent. */
   turn = 0;
+  /** Where the batch of events in work ends. */
+  batchEnd = -1;
+  /** The batch goes on behind a record whose handler threw. */
+  resumed = false;
   /** Events are being handed out. */
   dispatching = false;
   slab: Slab;
@@ -96,6 +100,7 @@ export class Lane {
 
   #renewSlab(bytes: number): void {
     this.slab = makeSlab(bytes);
+    this.batchEnd = -1;
     this.engine.setSlab(this.slab.bytes);
   }
 }

@@ -96,9 +96,9 @@ const members = {
       return;
     }
     connection.whenWritten(callback);
-    connection.ending = true;
-    // In a tunnel the peer may go on; what an HTTP client sends after this is of no use to anybody.
-    connection.shutdown(!connection.tunnel);
+    connection.ending = connection.ended = true;
+    // The peer may go on: with a stream, with a body that is being read.
+    connection.shutdown(false);
   },
 
   /** Bytes that the program puts on the stream while it speaks HTTP are the parser's, as if they had been received. */
