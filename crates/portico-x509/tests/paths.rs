@@ -386,6 +386,43 @@ fn the_path_goes_from_the_leaf_to_an_anchor() {
 }
 
 #[test]
+fn threads_share_a_store() {
+    let root = root("root", 0);
+    let middle = authority("middle", 1, &root);
+    let revoked = Recipe {
+        serial: 8,
+        ..leaf("user", 5, &middle)
+    };
+    let lists = [
+        root.revocation_list(&[], (2026, 2030)),
+        middle.revocation_list(&[9, 8, 6], (2026, 2030)),
+    ];
+    let anchors = ders(&[&root]);
+    // Nothing has been looked up in it yet: what the library sorts and caches, it does while the threads run.
+    let store = TrustStore::new(&TrustOptions {
+        anchors: &anchors,
+        revocation_lists: &lists,
+        partial_chains: false,
+    })
+    .unwrap();
+    let chains = [
+        (ders(&[&leaf("user", 5, &middle), &middle]), OK),
+        (ders(&[&revoked, &middle]), CERT_REVOKED),
+    ];
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for (chain, wanted) in chains.iter().cycle().take(100) {
+                    let verdict = store.verify(chain, Purpose::Client, NOW);
+                    let verdict = verdict.map_or_else(|refusal| refusal.code, |_| OK);
+                    assert_eq!(verdict, *wanted);
+                }
+            });
+        }
+    });
+}
+
+#[test]
 fn a_crowd_of_issuers_ends_at_the_bound() {
     let root = root("root", 0);
     // Two names: each certificate of the one could have issued each of the other, and none has.
