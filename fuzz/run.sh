@@ -16,10 +16,10 @@ else
 fi
 node seed.mjs
 for target in ${*:-h1_request_head h1_chunked connection_sequence url_prefix_and_lookup tls_hostile_peer \
-  channel_application_side channel_host_side control_registry}; do
+  x509_hostile_chain channel_application_side channel_host_side control_registry}; do
   case $target in
     url_prefix*) dictionary=-dict=url-prefix.dict ;;
-    tls_* | channel_* | control_*) dictionary= ;;
+    tls_* | x509_* | channel_* | control_*) dictionary= ;;
     *) dictionary=-dict=http1.dict ;;
   esac
   # shellcheck disable=SC2086 -- no toolchain and no dictionary are no arguments

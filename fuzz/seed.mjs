@@ -117,6 +117,18 @@ const STEPS = [
 ];
 for (const [index, steps] of STEPS.entries()) seed('tls_hostile_peer', `steps-${index}`, steps, Buffer.alloc(0));
 
+/** A good chain with 0 to 3 authorities, faults in it, copies, lists, and changed bytes: see `crates/portico-x509/tests/support`. */
+const FAULTS = [
+  [0, 0], [1, 1], [2, 2], [3, 0], [3, 1, 1, 1, 0, 1], [2, 1, 1, 1, 1, 4, 2], [2, 0, 1, 1, 2, 2, 0], [2, 2, 1, 2, 6, 2, 3],
+  [1, 1, 2, 1, 7, 0, 0, 2, 9, 0, 3], [2, 0, 0, 1, 1, 0, 0, 1], [2, 0, 0, 2, 1, 3, 1, 1, 1, 5, 2, 1, 2, 1, 2, 0, 0, 3],
+  [1, 0, 1, 0, 14, 1, 1], [2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11, 3],
+];
+for (const [index, faults] of FAULTS.entries()) {
+  seed('x509_hostile_chain', `faults-${index}`, faults, Buffer.alloc(0));
+  const padded = Buffer.alloc(40 - faults.length);
+  seed('x509_hostile_chain', `changes-${index}`, faults, Buffer.concat([padded, Buffer.from([2, 0, 0, 90, 7, 4, 3, 0, 1, 20, 0, 6])]));
+}
+
 /** Operations of a member: see `crates/portico-dispatch/tests/support/hostile.rs`. */
 const OPERATIONS = [
   [0, 0, 0, 1, 2, 2, 10, 12, 0, 2, 0, 0, 0, 12, 1, 1, 12, 2, 4, 0, 0, 5, 1, 3, 14, 0, 0, 10, 5],
