@@ -1,0 +1,131 @@
+// The rows: one value of each dimension. A row's name is its values in order, joined by slashes, and names it for ever.
+
+import { createRequire } from 'node:module';
+
+const { behaviours } = createRequire(import.meta.url)('./behaviours/index.cjs');
+
+/** The dimensions, in the order in which a row's name has them. */
+export const DIMENSIONS = {
+  behaviour: [...behaviours.keys()],
+  // Around the limits of a stream (16 KiB before Node 22, 64 KiB since), of a read (64 KiB) and of the sockets' buffers.
+  size: [0, 1, 100, 16_383, 16_384, 65_535, 65_536, 70_000, 200_000, 1_500_000],
+  // at-once: head and body in one write. behind: the body after the head. split: half of the body with the head.
+  // slow: many pieces; short bodies byte for byte. half-close: at once, and then the client ends its side.
+  arrival: ['at-once', 'behind', 'split', 'slow', 'half-close'],
+  // next: another request when this one is answered. pipelined: another one right behind the body. idle: none; the server
+  // ends the connection (keepAliveTimeout is 400 ms).
+  connection: ['next', 'pipelined', 'idle'],
+  // expect: the body waits for 100 (Continue). expect-listener: the same, and the server has a 'checkContinue' listener.
+  framing: ['length', 'chunked', 'expect', 'expect-listener'],
+  // slow: the client rests 10 ms after each read of a long answer.
+  reader: ['fast', 'slow'],
+  // watched: the server listens to the events of req and res.
+  watching: ['watched', 'unwatched'],
+};
+
+const NAMES = Object.keys(DIMENSIONS);
+
+/** A row from its name; throws if it names none. */
+export function parseRow(name) {
+  const words = name.split('/');
+  const row = Object.fromEntries(NAMES.map((dimension, index) => {
+    const value = DIMENSIONS[dimension].find((known) => String(known) === words[index]);
+    if (value === undefined) throw new Error(`no ${dimension} ${words[index]} in ${name}`);
+    return [dimension, value];
+  }));
+  return named(row);
+}
+
+/** True if the row asks something that no other row asks. */
+function isOwn({ behaviour, arrival, connection, framing, reader }) {
+  const { long, queued } = behaviours.get(behaviour);
+  if (reader === 'slow' && !long && behaviour !== 'queued-big') return false;
+  if (queued && (connection !== 'pipelined' || framing.startsWith('expect') || arrival === 'behind')) return false;
+  if (connection === 'idle' && (framing === 'expect-listener' || arrival === 'half-close')) return false;
+  return !(arrival === 'half-close' && framing.startsWith('expect'));
+}
+
+function named(row) {
+  return { ...row, ...pick(behaviours.get(row.behaviour)), name: NAMES.map((dimension) => row[dimension]).join('/') };
+}
+
+const pick = ({ method, long, queued }) => ({ method, long, queued });
+
+/** Every row; watching alternates instead of doubling them. */
+export function* allRows() {
+  const { watching, ...others } = DIMENSIONS;
+  let number = 0;
+  for (const row of product(Object.entries(others))) {
+    if (isOwn(row)) yield named({ ...row, watching: watching[number++ % 2] });
+  }
+}
+
+function* product([[dimension, values], ...rest]) {
+  for (const value of values) {
+    if (rest.length === 0) yield { [dimension]: value };
+    else for (const other of product(rest)) yield { [dimension]: value, ...other };
+  }
+}
+
+/** Rows in which every two values that fit together meet at least once; the same ones for the same seed. */
+export function sampleRows(seed) {
+  const random = randomFrom(seed);
+  const open = openPairs();
+  const rows = new Map();
+  for (const pair of shuffled([...open.keys()], random)) {
+    if (!open.has(pair)) continue;
+    let best;
+    for (let attempt = 0; attempt < 24; attempt++) {
+      const row = complete(open.get(pair), random);
+      const gain = row === undefined ? -1 : pairsOf(row).filter((other) => open.has(other)).length;
+      if (gain > (best?.gain ?? -1)) best = { row, gain };
+    }
+    open.delete(pair);
+    if (best === undefined) continue; // the two values exclude each other
+    for (const other of pairsOf(best.row)) open.delete(other);
+    const row = named(best.row);
+    rows.set(row.name, row);
+  }
+  return [...rows.values()];
+}
+
+function openPairs() {
+  const open = new Map();
+  for (const [index, first] of NAMES.entries()) {
+    for (const second of NAMES.slice(index + 1)) {
+      for (const a of DIMENSIONS[first]) {
+        for (const b of DIMENSIONS[second]) open.set(`${first}=${a} ${second}=${b}`, { [first]: a, [second]: b });
+      }
+    }
+  }
+  return open;
+}
+
+function pairsOf(row) {
+  return NAMES.flatMap((first, index) => NAMES.slice(index + 1).map((second) => `${first}=${row[first]} ${second}=${row[second]}`));
+}
+
+function complete(part, random) {
+  const row = Object.fromEntries(NAMES.map((dimension) => {
+    const values = DIMENSIONS[dimension];
+    return [dimension, part[dimension] ?? values[Math.floor(random() * values.length)]];
+  }));
+  return isOwn(row) ? row : undefined;
+}
+
+function shuffled(list, random) {
+  for (let index = list.length - 1; index > 0; index--) {
+    const other = Math.floor(random() * (index + 1));
+    [list[index], list[other]] = [list[other], list[index]];
+  }
+  return list;
+}
+
+/** Numbers from 0 to 1 that a seed determines (a multiplicative congruential generator). */
+function randomFrom(seed) {
+  let state = (seed % 2_147_483_646) + 1;
+  return () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return (state - 1) / 2_147_483_646;
+  };
+}
