@@ -19,8 +19,9 @@ export function nodeProgram(name) {
   return program;
 }
 
-/** Starts the servers of `drive` on `program`, with `flags` before the script. They end with `stop()`. */
-export function startDrive(drive, program, flags = []) {
+/** Starts the servers of `drive` on `program`, a Node. They end with `stop()`. */
+export function startDrive(drive, program) {
+  const flags = ['--expose-gc'];
   if (drive === 'hosted') return startHosted(program, flags);
   const env = environment('', { PORTICO_THREADS: drive === 'threaded' ? '1' : '0' });
   delete env.PORTICO_COUNTERS_FILE;
@@ -96,6 +97,11 @@ class Drive {
   /** Resolves when every process has had a turn of its event loop. */
   async ping() {
     await Promise.all(this.#children.map((child) => this.#ask(child, 'ping')));
+  }
+
+  /** Resolves when every process has collected its garbage; they run with --expose-gc. */
+  async collect() {
+    await Promise.all(this.#children.map((child) => this.#ask(child, 'collect')));
   }
 
   /** What is wrong with the processes, or undefined: one has ended. */

@@ -59,7 +59,10 @@ process.on('uncaughtException', (error) => {
 });
 process.on('message', ({ id, ask, rows }) => {
   if (ask === 'events') report(rows).then((events) => process.send({ id, events, strays: strays.splice(0) }));
-  else if (ask === 'ping') process.send({ id });
+  else {
+    if (ask === 'collect') globalThis.gc();
+    process.send({ id });
+  }
 });
 process.on('disconnect', () => process.exit(0));
 main();

@@ -1,0 +1,107 @@
+// Where the load goes: node:http, the drives, and a host whose processes are killed and replaced meanwhile.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { join } from 'node:path';
+import { environment, preload, testsFolder } from '../../support/mode.mjs';
+import { startHost } from '../../support/start-host.mjs';
+import { startMatching } from './load.mjs';
+
+const APP = join(import.meta.dirname, 'app.cjs');
+const KILL_EVERY_MS = 1_100;
+const REPLACE_EVERY_MS = 1_700;
+const MEMBERS = 3;
+
+const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** The scenes by name; each runs for `ms` and resolves with the ledger. */
+export const SCENES = {
+  stock: (options) => embedded(options, [], { PORTICO_THREADS: '0' }),
+  inline: (options) => embedded(options, preload, { PORTICO_THREADS: '0' }),
+  threaded: (options) => embedded(options, preload, { PORTICO_THREADS: '2' }),
+  hosted,
+};
+
+async function embedded({ ms, seed }, flags, extra) {
+  const env = environment('', extra);
+  delete env.PORTICO_COUNTERS_FILE;
+  const server = await startApp(flags, '0', env);
+  try {
+    const load = startMatching({ port: server.port, folder: '/' }, { seed });
+    await pause(ms);
+    const ledger = await load.stop();
+    if (server.child.exitCode !== null) ledger.wrong(undefined, `the server ended:\n${server.output()}`);
+    return ledger;
+  } finally {
+    await server.end('SIGKILL');
+  }
+}
+
+async function hosted({ ms, seed }) {
+  const cleanups = [];
+  const host = await startHost({ after: (cleanup) => cleanups.unshift(cleanup) }, { configuration: '[limits]\nkeep_alive_timeout = "60s"\n' });
+  const start = () => startApp(preload, `http://*:${host.port}/app/`, host.env);
+  const members = await Promise.all(Array.from({ length: MEMBERS }, start));
+  const leaving = new Set();
+  try {
+    const load = startMatching({ port: host.port, folder: '/app/' }, { seed });
+    const turnover = [
+      every(KILL_EVERY_MS, ms, async () => {
+        const victim = members.shift();
+        load.ledger.death();
+        await victim.end('SIGKILL');
+        members.push(await start());
+      }),
+      every(REPLACE_EVERY_MS, ms, async () => {
+        members.push(await start());
+        const member = members.shift();
+        leaving.add(member);
+        member.end('SIGTERM').then(() => leaving.delete(member));
+      }),
+    ];
+    await Promise.all([pause(ms), ...turnover]);
+    const ledger = await load.stop();
+    for (const { child, output } of members) {
+      if (child.exitCode !== null) ledger.wrong(undefined, `a process ended:\n${output()}`);
+    }
+    return ledger;
+  } finally {
+    await Promise.all([...members, ...leaving].map((member) => member.end('SIGKILL')));
+    for (const cleanup of cleanups) await cleanup();
+  }
+}
+
+async function every(periodMs, ms, action) {
+  const end = Date.now() + ms;
+  for (;;) {
+    await pause(periodMs);
+    if (Date.now() >= end) return;
+    await action();
+  }
+}
+
+async function startApp(flags, where, env) {
+  const child = spawn(process.execPath, [...flags, APP, where], { cwd: testsFolder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = once(child, 'exit');
+  const lines = [];
+  const listening = new Promise((resolve) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      createInterface({ input: stream }).on('line', (line) => {
+        lines.push(line);
+        if (line.startsWith('listening ')) resolve(Number(line.slice('listening '.length)));
+      });
+    }
+  });
+  const output = () => lines.join('\n');
+  const port = await Promise.race([listening, ended.then(() => {
+    throw new Error(`the application ended:\n${output()}`);
+  })]);
+  return {
+    child, port, output,
+    end: async (signal) => {
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+      await ended;
+    },
+  };
+}
