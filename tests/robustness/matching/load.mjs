@@ -59,7 +59,7 @@ class Ledger {
     for (const [one, seen] of this.visits) {
       if (one.progress !== seen.progress) Object.assign(seen, { progress: one.progress, since: Date.now() });
       else if (Date.now() - seen.since > HANG_MS) {
-        this.faults.push(`hangs: ${one.waiting.join(', ') || 'a connection that should end'}`);
+        this.faults.push(`hangs: ${one.state}`);
         one.leave();
       }
     }

@@ -72,7 +72,7 @@ class Visit {
     let why = 'ended';
     this.#socket.on('error', (error) => (why = error.code));
     this.#socket.on('close', () => {
-      if (!this.#left && this.#open.length > 0) ledger.lost(this.#open.map(({ id }) => id), `${why}; waited: ${this.waiting.join(', ')}; before: ${this.#last}`);
+      if (!this.#left && this.#open.length > 0) ledger.lost(this.#open.map(({ id }) => id), `${why}; ${this.state}`);
       ledger.gone(this);
       resolve();
     });
@@ -89,6 +89,13 @@ class Visit {
     return this.#open.map(({ id, kind, bytes, method }) => `${method} /${kind}/${bytes}/${id}`);
   }
 
+  /** Where the visit stands, for messages. */
+  get state() {
+    const { depth, slowMs } = this.#plan;
+    const { bytesRead, bytesWritten, writableLength } = this.#socket;
+    return `waits for ${this.waiting.join(', ') || 'the end'}; before: ${this.#last}; depth ${depth}, rests ${slowMs} ms, read ${bytesRead}, wrote ${bytesWritten}, to be written ${writableLength}`;
+  }
+
   /** Gives up, without a loss: it has been reported. */
   leave() {
     this.#left = true;
@@ -100,7 +107,7 @@ class Visit {
       const request = this.#unsent.shift();
       this.#open.push(request);
       this.#ledger.sent(request.id);
-      for (const part of bytesOf(request, this.#folder, this.#unsent.length === 0 && !this.#plan.tunnel)) this.#socket.write(part);
+      for (const part of bytesOf(request, this.#folder, this.#unsent.length === 0)) this.#socket.write(part);
     }
   }
 
@@ -154,6 +161,7 @@ class Visit {
     }
     this.#last = `${request.method} /${request.kind}/${request.bytes} ${request.status} ${request.connection}`;
     this.#ledger.answered(request.id, request.status);
+    if (this.#open.length === 0 && this.#unsent.length === 0 && request.kind === 'refuse') return this.leave();
     return this.#send();
   }
 
@@ -179,7 +187,9 @@ function* bytesOf({ id, kind, bytes, method }, folder, isLast) {
     yield `GET ${folder}tunnel/${bytes}/${id} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
     return;
   }
-  const head = `${method} ${folder}${kind}/${bytes}/${id} HTTP/1.1\r\nHost: a\r\n${isLast ? 'Connection: close\r\n' : ''}`;
+  // A server that closes behind an answer need not read the body of its request: the reset may overtake the answer.
+  const closes = isLast && kind !== 'refuse';
+  const head = `${method} ${folder}${kind}/${bytes}/${id} HTTP/1.1\r\nHost: a\r\n${closes ? 'Connection: close\r\n' : ''}`;
   if (!KINDS_WITH_BODY.has(kind)) {
     yield `${head}\r\n`;
     return;
