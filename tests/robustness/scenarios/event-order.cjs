@@ -309,4 +309,37 @@ module.exports = {
     log('server', second.writableLength, third.writableLength);
     await close(server);
   },
+  an_empty_write_counts_as_sent: async (log) => {
+    const server = http.createServer(async (req, res) => {
+      res.on('finish', () => log('server', 'finish'));
+      res.write('one ', () => log('server', 'written'));
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      res.write('', () => log('server', 'nothing written'));
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      res.write('two ', () => log('server', 'written'));
+      res.end('three', () => log('server', 'ended'));
+    });
+    const client = new RawClient(await listen(server));
+    client.write(get());
+    log('wire', await client.all());
+    await close(server);
+  },
+  an_empty_write_in_an_answer_that_waits_lets_the_next_one_drain: async (log) => {
+    const answers = [];
+    const server = http.createServer((req, res) => {
+      if (req.method === 'POST') return void req.pipe(res);
+      answers.push(res);
+      if (answers.length < 2) return;
+      res.write('second');
+      res.write(Buffer.alloc(0));
+      res.end(' answer');
+      setImmediate(() => answers[0].end('first'));
+    });
+    const client = new RawClient(await listen(server));
+    client.write('GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n');
+    client.write(post('x'.repeat(200_000)));
+    const text = await client.all();
+    log('wire', text.match(/first|second| answer/g), text.match(/x/g).length);
+    await close(server);
+  },
 };
