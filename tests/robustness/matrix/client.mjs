@@ -14,6 +14,7 @@ const QUIET_MS = 500;
 /** How long a client waits for 100 (Continue) before it sends its body without. */
 const CONTINUE_MS = 600;
 const TEXT_BYTES = 200;
+const UPLOAD_BYTES = 70_000;
 const READ_BYTES = 65_536;
 const REST_MS = 10;
 const DATE = /^date: /i;
@@ -231,19 +232,23 @@ function cutsOf(arrival, headBytes, wholeBytes) {
 function planOf({ behaviour, size, connection, framing, watching, method, queued }, id, folder) {
   const fields = ['Host: a.test', `X-Row: ${id}`];
   const next = Buffer.from(`GET ${folder}next HTTP/1.1\r\n${fields.join('\r\n')}\r\nConnection: close\r\n\r\n`);
+  const upload = Buffer.concat([
+    Buffer.from(`POST ${folder}echo HTTP/1.1\r\n${fields.join('\r\n')}\r\nConnection: close\r\nContent-Length: ${UPLOAD_BYTES}\r\n\r\n`),
+    pattern(UPLOAD_BYTES),
+  ]);
   if (watching === 'watched') fields.push('X-Watched: 1');
   const chunked = framing === 'chunked';
   fields.push(chunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${size}`);
   if (framing.startsWith('expect')) fields.push('Expect: 100-continue');
   const methods = [method];
-  if (connection !== 'idle') methods.push('GET');
+  if (connection !== 'idle') methods.push(connection === 'pipelined-upload' ? 'POST' : 'GET');
   if (queued) methods.unshift('GET');
   return {
     methods,
     head: Buffer.from(`${method} ${folder}${behaviour} HTTP/1.1\r\n${fields.join('\r\n')}\r\n\r\n`),
     body: chunked ? chunks(size) : pattern(size),
     before: queued ? Buffer.from(`GET ${folder}first HTTP/1.1\r\nHost: a.test\r\n\r\n`) : undefined,
-    behind: connection === 'pipelined' ? next : Buffer.alloc(0),
+    behind: { pipelined: next, 'pipelined-upload': upload }[connection] ?? Buffer.alloc(0),
     next,
   };
 }

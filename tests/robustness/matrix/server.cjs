@@ -26,6 +26,7 @@ function handle(request, response) {
 const others = {
   /** The request behind the one under test. */
   next: (request, response) => response.end(`next of ${request.headers['x-row']}`),
+  echo: (request, response) => request.pipe(response),
   /** The request before it, where that one shall wait for its turn. */
   first: (request, response) => void setTimeout(() => response.end('first'), 40),
   ...memoryHandlers,

@@ -28,6 +28,16 @@ const small = {
   'write-callbacks': (request, response) => afterBody(request, () => {
     response.write('one ', () => response.write('two ', () => response.end('three')));
   }),
+  'empty-writes': (request, response) => afterBody(request, async () => {
+    response.write('one ');
+    await tick();
+    response.write('');
+    await tick();
+    response.write('two');
+    await tick();
+    response.write(Buffer.alloc(0));
+    response.end();
+  }),
   'length-and-writes': (request, response) => afterBody(request, () => {
     response.setHeader('Content-Length', 6);
     response.write('abc');

@@ -92,6 +92,12 @@ const queued = {
     request.resume();
     response.end(pattern(1_048_576));
   },
+  'queued-empty-write': (request, response) => {
+    request.resume();
+    response.write('some');
+    response.write('');
+    response.end('thing');
+  },
   'queued-unread': (request, response) => response.end('behind'),
   'queued-pipe': (request, response) => request.pipe(response),
   'queued-throws': () => {
