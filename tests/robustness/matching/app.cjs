@@ -57,6 +57,7 @@ function writeNamed(response, id, bytes) {
 
 const server = http.createServer((request, response) => {
   const [kind, bytes, id] = request.url.split('/').slice(-3);
+  response.setHeader('X-Pid', process.pid);
   const result = KINDS[kind](request, response, id, Number(bytes));
   if (result instanceof Promise) result.catch(() => response.destroy()); // the client has left
 });

@@ -50,8 +50,8 @@ class Ledger {
   }
 
   /** A process is about to be killed. */
-  death() {
-    this.#deaths.push(Date.now());
+  death(pid) {
+    this.#deaths.push({ pid, time: Date.now() });
   }
 
   /** Ends the visits that have stood still for too long. */
@@ -59,14 +59,14 @@ class Ledger {
     for (const [one, seen] of this.visits) {
       if (one.progress !== seen.progress) Object.assign(seen, { progress: one.progress, since: Date.now() });
       else if (Date.now() - seen.since > HANG_MS) {
-        this.faults.push(`hangs: ${one.state}`);
+        this.faults.push(`hangs: ${one.state}; processes died: ${this.#deaths.map(({ pid, time }) => `${pid} ${Date.now() - time} ms ago`).join(', ') || 'none'}`);
         one.leave();
       }
     }
   }
 
   #hasDeathSince(time) {
-    return this.#deaths.some((death) => death > time - DEATH_MS);
+    return this.#deaths.some((death) => death.time > time - DEATH_MS);
   }
 }
 

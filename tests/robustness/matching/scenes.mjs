@@ -49,7 +49,7 @@ async function hosted({ ms, seed }) {
     const turnover = [
       every(KILL_EVERY_MS, ms, async () => {
         const victim = members.shift();
-        load.ledger.death();
+        load.ledger.death(victim.child.pid);
         await victim.end('SIGKILL');
         members.push(await start());
       }),

@@ -86,7 +86,7 @@ class Visit {
 
   /** The requests that have no answer. */
   get waiting() {
-    return this.#open.map(({ id, kind, bytes, method }) => `${method} /${kind}/${bytes}/${id}`);
+    return this.#open.map(({ id, kind, bytes, method, pid }) => `${method} /${kind}/${bytes}/${id}${pid === undefined ? '' : ` (begun by ${pid})`}`);
   }
 
   /** Where the visit stands, for messages. */
@@ -144,6 +144,7 @@ class Visit {
     this.#text = '';
     request.status = status;
     request.connection = fields.connection;
+    request.pid = fields['x-pid'];
     this.#expected = undefined;
     if (status === 502 || status === 503) return undefined;
     if (fields['x-id'] !== request.id) return this.#wrong(`${status} answers ${fields['x-id'] ?? 'nothing'} instead of ${request.id}`);
@@ -161,7 +162,7 @@ class Visit {
     }
     this.#last = `${request.method} /${request.kind}/${request.bytes} ${request.status} ${request.connection}`;
     this.#ledger.answered(request.id, request.status);
-    if (this.#open.length === 0 && this.#unsent.length === 0 && request.kind === 'refuse') return this.leave();
+    if (this.#open.length === 0 && this.#unsent.length === 0 && request.connection !== 'close') return this.leave();
     return this.#send();
   }
 
