@@ -1,6 +1,8 @@
 // Nothing is lost: processes are killed and replaced under load, and every request is accounted for.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import net from 'node:net';
 import { describe, test } from 'node:test';
 import { curl, request } from '../support/clients.mjs';
 import { startLoad } from '../support/load.mjs';
@@ -8,6 +10,29 @@ import { startHost } from '../support/start-host.mjs';
 
 const APP = 'host/apps/member.cjs';
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/**
+ * Pipelines `count` requests, uploads and others in turn, of which the last has sent half of its body. `finish` sends
+ * the other half and resolves with all answers.
+ */
+function pipeline(port, count) {
+  const body = 'x'.repeat(200_000);
+  const upload = (fields) => `POST /echo HTTP/1.1\r\nHost: a\r\n${fields}Content-Length: ${body.length}\r\n\r\n${body}`;
+  const requests = Array.from({ length: count - 1 }, (_, index) => (index % 3 === 0 ? upload('') : 'GET /parts HTTP/1.1\r\nHost: a\r\n\r\n'));
+  const socket = net.connect(port, '127.0.0.1').setEncoding('latin1');
+  let text = '';
+  socket.on('data', (part) => (text += part));
+  socket.write(requests.join('') + upload('Connection: close\r\n').slice(0, -body.length / 2));
+  return {
+    count,
+    uploads: requests.filter((text) => text.startsWith('POST')).length + 1,
+    finish: async () => {
+      socket.write(body.slice(body.length / 2));
+      await once(socket, 'close');
+      return text;
+    },
+  };
+}
 
 describe('kill -9', () => {
   for (const [action, expected] of [
@@ -52,6 +77,27 @@ describe('kill -9', () => {
     await busy.kill('SIGKILL');
     assert.deepEqual(new Set(await Promise.all(waiting)), new Set(['other']));
     assert.equal(await blocked, 502);
+  });
+
+  test('a request that moves to a process which has later ones of its connection is answered before them', async (t) => {
+    const host = await startHost(t);
+    const first = await host.member(APP, `http://*:${host.port}/`);
+    const lost = [request(`${host.url}/busy?ms=30000`)];
+    await pause(300);
+    await host.member(APP, `http://*:${host.port}/`);
+    // Both have as much to do: of the next requests each gets every second one.
+    for (let count = 0; count < 3; count++) lost.push(request(`${host.url}/never`));
+    for (const one of lost) one.catch(() => undefined);
+    await pause(300);
+    const bodies = [6, 7].map((count) => pipeline(host.port, count));
+    await pause(500);
+    await first.kill('SIGKILL');
+    for (const { finish, count, uploads } of bodies) {
+      const text = await finish();
+      assert.equal(text.match(/^HTTP\/1\.1 200 OK/gm)?.length, count, text.slice(0, 2000));
+      const echoed = [...text.matchAll(/x+/g)].reduce((sum, [run]) => sum + run.length, 0);
+      assert.equal(echoed, uploads * 200_000, 'bytes of the echoes');
+    }
   });
 
   test('again and again under load: each request is complete, 502 or 503', async (t) => {

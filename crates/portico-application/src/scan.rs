@@ -1,6 +1,6 @@
 //! Records of a host, looked at before anybody believes them.
 
-use portico_channel::layout::event;
+use portico_channel::layout::{event, flushed_flag};
 use portico_channel::shared::Broken;
 
 /// What was taken from a lane.
@@ -116,13 +116,18 @@ fn is_within(record: &[u8], kind: u32) -> bool {
         event::BODY | event::RAW => piece(4),
         event::END => table(5, word(record, 16).unwrap_or(u32::MAX) & 0xffff),
         event::CLOSED => record.len() >= 32,
-        event::FLUSHED => record.len() >= 20,
+        event::FLUSHED => record.len() >= 20 + 4 * usize::from(is_named(record)),
         event::CREDIT => record.len() >= 24,
         event::CLIENT_ERROR => piece(5),
         event::SECURE => record.len() >= 44 && piece(5) && piece(7),
         event::TIMEOUT => record.len() >= 16,
         _ => true,
     }
+}
+
+/// Whether a `FLUSHED` says which request it is about.
+fn is_named(record: &[u8]) -> bool {
+    word(record, 4).is_some_and(|kind| (kind >> 8) & flushed_flag::NAMED != 0)
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {

@@ -80,7 +80,8 @@ pub mod event {
     pub const CLOSED: u32 = 6;
     /// Output that the application asked about (`ACK`) has been handed to the kernel.
     ///
-    /// `2` token, `3` number of acknowledged records since the last `FLUSHED`, `4` bytes still queued.
+    /// `2` token, `3` number of acknowledged records since the last `FLUSHED`, `4` bytes still queued. The flag
+    /// [`super::flushed_flag::NAMED`]: `5` says which request's they are.
     pub const FLUSHED: u32 = 7;
     /// The peer broke the protocol. Parsing has stopped; the connection stays open for the application's answer
     /// (`RAW`, then `SHUTDOWN` or `DESTROY`). What the peer still sends is not parsed: until the application has said what
@@ -162,6 +163,13 @@ pub mod request_flag {
 pub mod body_flag {
     /// Last bytes; there are no trailers and no `END` will follow.
     pub const LAST: u32 = 1;
+}
+
+/// Flags of `FLUSHED`.
+pub mod flushed_flag {
+    /// The records are those of the request in word 5; 0: of the tunnel. Without it they are the oldest, in the order of
+    /// requests. A host names them: a process need not have got the requests of a connection in their order.
+    pub const NAMED: u32 = 1;
 }
 
 /// Values of [`event::TIMEOUT`].

@@ -1,6 +1,8 @@
 //! The engine's events: to whom each of them goes.
 
-use portico_channel::layout::{SHUTDOWN_CLOSE, body_flag, command, event, timeout_kind};
+use portico_channel::layout::{
+    SHUTDOWN_CLOSE, body_flag, command, event, flushed_flag, timeout_kind,
+};
 use portico_channel::{EventWriter, RecordView, Records};
 
 use crate::answers;
@@ -194,7 +196,7 @@ impl Dispatcher {
         let Some(client) = self.clients.find(token) else {
             return;
         };
-        let mut shares: Vec<(MemberIndex, u32)> = Vec::new();
+        let mut shares: Vec<(MemberIndex, u32, u32)> = Vec::new();
         let mut credits: Vec<(MemberIndex, u32, u64)> = Vec::new();
         for _ in 0..count {
             let Some(ack) = client.acks.pop_front() else {
@@ -202,33 +204,45 @@ impl Dispatcher {
             };
             if ack.told {
                 match shares.last_mut() {
-                    Some((last, share)) if *last == ack.member => *share += 1,
-                    _ => shares.push((ack.member, 1)),
+                    Some((member, sequence, share))
+                        if (*member, *sequence) == (ack.member, ack.sequence) =>
+                    {
+                        *share += 1;
+                    }
+                    _ => shares.push((ack.member, ack.sequence, 1)),
                 }
             }
             if ack.grants > 0 && client.grant(ack) {
                 credits.push((ack.member, ack.sequence, ack.grants));
             }
         }
-        for (index, share) in shares {
-            self.tell_known(token, index, event::FLUSHED, [share, queued, 0]);
+        for (index, sequence, share) in shares {
+            let words = [share, queued, sequence];
+            self.tell_known(token, index, event::FLUSHED, flushed_flag::NAMED, words);
         }
         for (index, sequence, granted) in credits {
             let low = (granted & u64::from(u32::MAX)) as u32;
             let high = (granted >> 32) as u32;
-            self.tell_known(token, index, event::CREDIT, [sequence, low, high]);
+            self.tell_known(token, index, event::CREDIT, 0, [sequence, low, high]);
         }
     }
 
     /// Sends a short record to a member if it knows the connection.
-    fn tell_known(&mut self, token: u32, index: MemberIndex, kind: u32, words: [u32; 3]) {
+    fn tell_known(
+        &mut self,
+        token: u32,
+        index: MemberIndex,
+        kind: u32,
+        flags: u32,
+        words: [u32; 3],
+    ) {
         let is_known = self
             .clients
             .find(token)
             .is_some_and(|client| client.known.contains(&index));
         let mut memory = [0u8; 24];
         let mut writer = EventWriter::new(&mut memory);
-        if is_known && let Ok(mut record) = writer.record(kind, 0, token, 6, 0) {
+        if is_known && let Ok(mut record) = writer.record(kind, flags, token, 6, 0) {
             for (place, word) in words.into_iter().enumerate() {
                 record.set(3 + place, word);
             }

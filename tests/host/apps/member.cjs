@@ -28,6 +28,11 @@ const ACTIONS = {
     response.end(String(bytes));
   },
   big: (request, response, query) => response.end(Buffer.alloc(Number(query.get('bytes')), 'x')),
+  /** Two writes apart, so that the answer asks to be told when it has been sent. */
+  parts: (request, response) => {
+    response.write('first ');
+    setImmediate(() => response.end('second'));
+  },
   never: () => undefined,
   half: (request, response) => {
     response.writeHead(200, { 'Content-Length': '1000' });

@@ -39,6 +39,7 @@ export const REQUEST_FLAG_OVER_LIMIT = 64;
 export const REQUEST_FLAG_LAST_ALLOWED = 128;
 export const REQUEST_FLAG_HAS_HOST = 256;
 export const BODY_FLAG_LAST = 1;
+export const FLUSHED_FLAG_NAMED = 1;
 export const TIMEOUT_KIND_INACTIVE = 0;
 export const TIMEOUT_KIND_REQUEST = 1;
 export const TIMEOUT_KIND_KEEP_ALIVE = 2;

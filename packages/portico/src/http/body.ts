@@ -49,7 +49,7 @@ export function complete(exchange: Exchange): void {
   const { connection } = exchange;
   exchange.complete = true;
   exchange.held = false;
-  if (connection.receiving === exchange) connection.receiving = null;
+  connection.endBody(exchange);
   if (exchange.touched) exchange.request.push(null);
   else isReadUnasked(exchange);
   resumeSocket(connection);

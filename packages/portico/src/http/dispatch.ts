@@ -41,7 +41,7 @@ function handle(exchange: Exchange): void {
   const request = exchange.request = makeRequest(exchange);
   if ((flags & REQUEST_FLAG_UPGRADE) !== 0 && upgrade(exchange, request)) return;
   connection.enqueue(exchange);
-  if ((flags & REQUEST_FLAG_COMPLETE) === 0) connection.receiving = exchange;
+  if ((flags & REQUEST_FLAG_COMPLETE) === 0) connection.beginBody(exchange);
   const response = exchange.response = makeResponse(exchange);
   // Of the class, or of the constructor of one that the program gave: all others come later.
   if (isObserved(response) && exchange.isCurrent) response.emit('socket', connection.socket);

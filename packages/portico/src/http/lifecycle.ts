@@ -46,6 +46,29 @@ function acknowledgeAll(connection: Connection, count: number, queuedBytes: numb
   }
 }
 
+/**
+ * Event `FLUSHED` of a host, which names the request: so many of its records have been handed to the kernel. 0: of the
+ * tunnel.
+ */
+export function flushedOf(connection: Connection, sequence: number, count: number, queuedBytes: number): void {
+  if (connection.finishing) return process.nextTick(flushedOf, connection, sequence, count, queuedBytes);
+  const exchange = sequence === 0 ? undefined : connection.find(sequence);
+  for (let left = count; left > 0; left--) {
+    if (sequence === 0) connection.written();
+    const ack = exchange?.acks?.shift();
+    if (exchange === undefined || ack === undefined) continue;
+    acknowledge(exchange, ack, queuedBytes);
+    if (!ack.end) continue;
+    // The 'close' of a response comes before the 'finish' of the next.
+    connection.finishing = true;
+    process.nextTick(goOn, connection);
+  }
+}
+
+function goOn(connection: Connection): void {
+  connection.finishing = false;
+}
+
 /** Responses are sent in the order of their requests, and so are the acknowledgements. */
 function nextAwaiting(connection: Connection): Exchange | null {
   const { current, queue } = connection;
@@ -248,6 +271,7 @@ export function abortIncoming(connection: Connection): void {
   const { current, queue } = connection;
   connection.queue = null;
   connection.receiving = null;
+  connection.interrupted = null;
   if (current === null) return;
   const waiting = queue ?? [];
   for (const exchange of [current, ...waiting]) {

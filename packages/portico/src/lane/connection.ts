@@ -43,6 +43,8 @@ export class Connection implements TlsConnection {
   queue: Exchange[] | null = null;
   /** The request whose body is arriving. */
   receiving: Exchange | null = null;
+  /** Requests whose bodies go on when that of an earlier one, which another process left, has come. */
+  interrupted: Exchange[] | null = null;
   /** Bytes pass as they are: upgraded, or CONNECT. */
   tunnel = false;
   /** The peer broke the protocol: this server says the last word on the connection. */
@@ -73,6 +75,8 @@ export class Connection implements TlsConnection {
   error: Error | undefined = undefined;
   /** Acknowledgements still to come for responses that count as finished. */
   orphanedAcks = 0;
+  /** A response has finished in this tick, and its 'close' comes in the next. */
+  finishing = false;
   /** Writes of bytes as they are that the kernel has not taken, oldest first. */
   rawWrites: RawWrite[] | null = null;
   /** Their bytes. */
@@ -165,11 +169,38 @@ export class Connection implements TlsConnection {
     return [this.bytesRead, this.bytesWritten];
   }
 
-  /** Puts a new request in its place. */
+  /**
+   * Puts a new request in its place, which is that of its number: behind a host, one that another process left when it
+   * died comes after later ones.
+   */
   enqueue(exchange: Exchange): void {
     this.requests++;
-    if (this.current === null) this.current = exchange;
-    else (this.queue ??= []).push(exchange);
+    const { current } = this;
+    if (current === null) {
+      this.current = exchange;
+    } else if (isBefore(exchange, current)) {
+      this.reassign(exchange);
+    } else {
+      const queue = this.queue ??= [];
+      queue.splice(queue.findLastIndex((other) => isBefore(other, exchange)) + 1, 0, exchange);
+    }
+  }
+
+  /** The request of this number, if it is in flight. */
+  find(sequence: number): Exchange | undefined {
+    if (this.current?.sequence === sequence) return this.current;
+    return this.queue?.find((exchange) => exchange.sequence === sequence);
+  }
+
+  /** The body of a request begins. */
+  beginBody(exchange: Exchange): void {
+    if (this.receiving !== null) (this.interrupted ??= []).push(this.receiving);
+    this.receiving = exchange;
+  }
+
+  /** The body of a request has come. */
+  endBody(exchange: Exchange): void {
+    if (this.receiving === exchange) this.receiving = this.interrupted?.pop() ?? null;
   }
 
   /** A request is over; the next one in order becomes the current. Returns that one, if it changed. */
@@ -381,4 +412,9 @@ export class Connection implements TlsConnection {
   answerAlpn(protocol: string | undefined | null): void {
     if (!this.closed) this.lane.writer.alpn(this.token, protocol);
   }
+}
+
+/** Whether a request came to the connection before another one; their numbers are those of 32 bits. */
+function isBefore(one: Exchange, other: Exchange): boolean {
+  return ((one.sequence - other.sequence) | 0) < 0;
 }

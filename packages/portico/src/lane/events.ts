@@ -11,7 +11,7 @@ import { constants } from 'node:os';
 import * as layout from '../generated/layout';
 import { receiveRequest } from '../http/dispatch';
 import { completeBody, receiveBody, receiveEnd } from '../http/body';
-import { connectionLost, flushed, peerEnded } from '../http/lifecycle';
+import { connectionLost, flushed, flushedOf, peerEnded } from '../http/lifecycle';
 import { callbackFailed, clientError } from '../http/client-error';
 import { timedOut } from '../http/timeouts';
 import { hasPatchedEmit, isHeard } from '../http/observation';
@@ -107,7 +107,9 @@ function dispatchScoped(connection: Connection, kind: number, at: number): void 
   const { slab, slab: { words } } = connection.lane;
   switch (kind) {
     case layout.EVENT_END: return connection.failedIn === null ? receiveEnd(connection, at) : undefined;
-    case layout.EVENT_FLUSHED: return flushed(connection, words[at + 3], words[at + 4]);
+    case layout.EVENT_FLUSHED:
+      if ((words[at + 1] >>> 8 & layout.FLUSHED_FLAG_NAMED) === 0) return flushed(connection, words[at + 3], words[at + 4]);
+      return flushedOf(connection, words[at + 5], words[at + 3], words[at + 4]);
     case layout.EVENT_RAW: return receiveRaw(connection, takeBytes(slab, (at << 2) + words[at + 4], words[at + 5]));
     case layout.EVENT_CLOSED: return closed(connection, at);
     case layout.EVENT_PEER_END: return peerEnded(connection);
