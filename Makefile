@@ -6,7 +6,7 @@ NATIVE := packages/portico/native/portico.linux-$(shell uname -m | sed 's/x86_64
 NODE ?= node
 EXAMPLE ?= express-site
 
-.PHONY: help build binaries typescript generate run test test-rust test-typescript test-software soak bench check check-static fuzz asan node-suite framework-suite bogo limbo clean
+.PHONY: help build binaries typescript generate run test test-rust test-typescript test-software matrix matching soak bench check check-static fuzz asan node-suite framework-suite bogo limbo clean
 
 help: ## list the tasks
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 20
@@ -56,6 +56,12 @@ tests/node_modules/.package-lock.json: tests/package.json tests/package-lock.jso
 test-software: build tests/node_modules/.package-lock.json ## real clients and frameworks, on this machine's Node, 24 and 26
 	@scripts/need.sh openssl curl wrk chromium
 	$(NODE) tests/run.mjs
+
+matrix: build tests/node_modules/.package-lock.json ## every row of the hostile matrix on three Nodes, and the rows about memory (PART=1/4 for a part)
+	$(NODE) tests/robustness/matrix/run.mjs --memory $(if $(PART),--part $(PART))
+
+matching: build tests/node_modules/.package-lock.json ## the load test in which each answer names its request (SECONDS=600)
+	$(NODE) tests/robustness/matching/run.mjs --seconds $(or $(SECONDS),600)
 
 soak: build ## resident memory over a million requests and more (REQUESTS=1000000)
 	@scripts/need.sh wrk

@@ -1,6 +1,7 @@
 // Rows on all drives of one Node version.
 
 import { DRIVES, nodeProgram, startDrive } from './drives.mjs';
+import { MEMORY_ROWS, excess, inMiB, measure } from './memory-rows.mjs';
 import { runRows } from './running.mjs';
 import { judge } from './verdict.mjs';
 
@@ -33,6 +34,30 @@ export async function matrix(rows, { node = 'this', drives = DRIVES, log = () =>
     await newestDrive?.stop();
   }
   return all;
+}
+
+/** Runs the rows about memory, each in processes of its own; resolves with the number of those that take too much. */
+export async function memory({ node = 'this', drives = DRIVES, log = () => undefined, rows = MEMORY_ROWS }) {
+  let failures = 0;
+  for (const row of rows) {
+    const stock = await measureOn('stock', row, node);
+    for (const name of drives) {
+      const measured = await measureOn(name, row, node);
+      const wrong = excess(measured, stock);
+      if (wrong !== undefined) failures++;
+      log(`Node ${node}, ${name}, ${row.name}: ${wrong ?? `${inMiB(measured.peak)}, node:http ${inMiB(stock.peak)}`}`);
+    }
+  }
+  return failures;
+}
+
+async function measureOn(name, row, node) {
+  const drive = await startDrive(name, nodeProgram(node));
+  try {
+    return await measure(row, drive);
+  } finally {
+    await drive.stop();
+  }
 }
 
 /** A failure in words, with the command that runs its row again. */

@@ -5,12 +5,13 @@
 //   node tests/robustness/matrix/run.mjs --sample SEED       rows in which every two values meet
 //   node tests/robustness/matrix/run.mjs --row NAME          one row, with what both sides did
 //
-// and `--node this|24|26`, `--drive inline|threaded|hosted`, `--only PART OF A NAME`, `--part 1/3`.
+// and `--node this|24|26`, `--drive inline|threaded|hosted`, `--only PART OF A NAME`, `--part 1/3`, `--memory` (with the
+// rows about memory).
 
 import { parseArgs } from 'node:util';
 import { REASONS } from './chosen-differences.mjs';
 import { DRIVES, nodeProgram, startDrive } from './drives.mjs';
-import { matrix, plural } from './matrix.mjs';
+import { matrix, memory, plural } from './matrix.mjs';
 import { allRows, parseRow, sampleRows } from './rows.mjs';
 import { runRows } from './running.mjs';
 
@@ -19,7 +20,7 @@ const BATCH = 2_000;
 const { values } = parseArgs({
   options: {
     node: { type: 'string', multiple: true, default: ['this', '24', '26'] }, drive: { type: 'string', multiple: true, default: DRIVES },
-    sample: { type: 'string' }, row: { type: 'string' }, only: { type: 'string', multiple: true }, part: { type: 'string' },
+    sample: { type: 'string' }, row: { type: 'string' }, only: { type: 'string', multiple: true }, part: { type: 'string' }, memory: { type: 'boolean', default: false },
   },
 });
 
@@ -52,6 +53,7 @@ for (const node of values.node) {
     for (const [reason, names] of result.chosen) chosen.set(reason, (chosen.get(reason) ?? 0) + names.length);
   }
 }
+for (const node of values.memory ? values.node : []) failed += await memory({ node, drives: values.drive, log: console.log });
 for (const [reason, count] of chosen) console.log(`chosen, ${plural(count, 'difference')}: ${reason}`);
 const unused = values.row || values.only || values.part || values.sample || values.drive.length < DRIVES.length ? [] : REASONS.filter((reason) => !chosen.has(reason));
 for (const reason of unused) console.log(`chosen, but no row differs so: ${reason}`);
