@@ -5,8 +5,8 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use portico_channel::layout::{SLOT_BITS, SLOT_MASK, command};
-use portico_channel::shared::OpenError;
-use portico_channel::{EventWriter, RecordView, Records};
+use portico_channel::shared::{ApplicationEnd, OpenError};
+use portico_channel::{EventWriter, External, RecordView, Records};
 use portico_engine::{CommandError, Counters, TurnOutcome};
 use portico_sys::{Bell, Ringer};
 
@@ -29,6 +29,48 @@ pub struct AttachedEngine {
     requests: u64,
 }
 
+/// The application's ends of a host's channels, before anybody uses them. An engine is bound to the thread that it is
+/// made on, since it keeps the application's memory; this is not.
+#[derive(Debug)]
+pub struct Channels {
+    bell: Bell,
+    ends: Vec<(ApplicationEnd, Ringer)>,
+}
+
+impl Channels {
+    /// Maps the memory of each shard, which comes with what rings it. `bell` is the application's own.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    pub fn open(bell: Bell, channels: Vec<(OwnedFd, Ringer)>) -> Result<Self, OpenError> {
+        let ends = channels
+            .into_iter()
+            .map(|(memory, ringer)| Ok((ApplicationEnd::open(memory)?, ringer)))
+            .collect::<Result<Vec<_>, OpenError>>()?;
+        Ok(Self { bell, ends })
+    }
+}
+
+impl From<Channels> for AttachedEngine {
+    fn from(channels: Channels) -> Self {
+        let Channels { bell, ends } = channels;
+        let lanes = ends
+            .into_iter()
+            .map(|(end, ringer)| Lane::new(end, ringer))
+            .collect();
+        // The host rings for the first event already: to it this side sleeps from the start.
+        Self {
+            lanes,
+            bell,
+            turn: 0,
+            open: 0,
+            unreferenced: HashSet::new(),
+            connections: 0,
+            requests: 0,
+        }
+    }
+}
+
 /// The descriptor of [`AttachedEngine::poll_fd`].
 impl AsFd for AttachedEngine {
     fn as_fd(&self) -> BorrowedFd<'_> {
@@ -43,20 +85,7 @@ impl AttachedEngine {
     /// # Errors
     /// [`OpenError`].
     pub fn open(bell: Bell, channels: Vec<(OwnedFd, Ringer)>) -> Result<Self, OpenError> {
-        let lanes = channels
-            .into_iter()
-            .map(|(memory, ringer)| Lane::open(memory, ringer))
-            .collect::<Result<Vec<_>, _>>()?;
-        // The host rings for the first event already: to it this side sleeps from the start.
-        Ok(Self {
-            lanes,
-            bell,
-            turn: 0,
-            open: 0,
-            unreferenced: HashSet::new(),
-            connections: 0,
-            requests: 0,
-        })
+        Channels::open(bell, channels).map(Self::from)
     }
 
     /// A descriptor that is readable when [`AttachedEngine::take`] has something.
@@ -108,11 +137,15 @@ impl AttachedEngine {
     }
 
     /// Hands commands to the shards they concern. `external` is the body of the last record (flag `EXTERNAL`); it is
-    /// copied.
+    /// copied as far as the host takes it, and kept where it is beyond.
     ///
     /// # Errors
     /// [`CommandError`]: the records can't be told apart.
-    pub fn submit(&mut self, commands: &[u8], external: Option<&[u8]>) -> Result<(), CommandError> {
+    pub fn submit(
+        &mut self,
+        commands: &[u8],
+        external: Option<External<'_>>,
+    ) -> Result<(), CommandError> {
         let mut records = Records::new(commands);
         let mut result = Ok(());
         loop {
@@ -136,7 +169,7 @@ impl AttachedEngine {
         result
     }
 
-    fn route(&mut self, record: RecordView<'_>, bytes: &[u8], external: Option<&[u8]>) {
+    fn route(&mut self, record: RecordView<'_>, bytes: &[u8], external: Option<External<'_>>) {
         let to_all = matches!(
             record.kind(),
             command::TEMPLATE | command::CLOSE_IDLE | command::CLOSE_ALL

@@ -1,18 +1,15 @@
 //! One shard of the host as its application sees it: a channel's end, and what found no room in it.
 
 use std::collections::VecDeque;
-use std::os::fd::OwnedFd;
 
-use portico_channel::layout::{command, response_flag};
-use portico_channel::shared::{ApplicationEnd, Broken, OpenError};
-use portico_channel::{EventWriter, RecordView, Records};
+use portico_channel::layout::{DESTROY_RESET, command, response_flag};
+use portico_channel::shared::{ApplicationEnd, Broken};
+use portico_channel::{CommandWriter, EventWriter, External, RecordView, Records};
 use portico_sys::Ringer;
 
-use crate::outflow::Outflow;
+use crate::outflow::{Outflow, PIECE_BYTES, Parcel};
 use crate::scan::{Credit, Scanned, Taken, scan};
 
-/// Bytes of a body that travel in one record.
-const PIECE_BYTES: usize = 64 * 1024;
 /// Bytes of `RESPOND` before its payload.
 const RESPOND_BYTES: usize = 44;
 /// Bytes of the other records before their payload.
@@ -31,20 +28,24 @@ pub(crate) struct Lane {
     outflow: Outflow,
     /// Credits of the records taken last; empty between calls.
     credits: Vec<Credit>,
+    /// Connections whose end was in the records taken last. The application may still write about them before it reads
+    /// of it.
+    closed: Vec<u32>,
     /// The host broke the rules, or is of no more use.
     pub(crate) broken: bool,
 }
 
 impl Lane {
-    pub(crate) fn open(memory: OwnedFd, ringer: Ringer) -> Result<Self, OpenError> {
-        Ok(Self {
-            end: ApplicationEnd::open(memory)?,
+    pub(crate) fn new(end: ApplicationEnd, ringer: Ringer) -> Self {
+        Self {
+            end,
             ringer,
             waiting: VecDeque::new(),
             outflow: Outflow::default(),
             credits: Vec::new(),
+            closed: Vec::new(),
             broken: false,
-        })
+        }
     }
 
     /// Copies whole records. `closed` is told the tokens of connections that have gone.
@@ -61,8 +62,12 @@ impl Lane {
             end,
             outflow,
             credits,
+            closed: gone,
             ..
         } = self;
+        for token in gone.drain(..) {
+            outflow.forget(token);
+        }
         let reader = &mut end.events;
         let result = events.fill(|memory| {
             let copied = reader.copy(memory)?;
@@ -73,6 +78,7 @@ impl Lane {
                 lacking,
             } = scan(records, &mut taken, credits, |token| {
                 outflow.forget(token);
+                gone.push(token);
                 closed(token);
             })?;
             taken.lacking = lacking.or_else(|| {
@@ -97,8 +103,13 @@ impl Lane {
         }
         let mut outflow = std::mem::take(&mut self.outflow);
         for credit in std::mem::take(&mut self.credits) {
-            outflow.credit(credit.token, credit.sequence, credit.granted, |bytes| {
-                self.write(&[bytes]);
+            let Credit {
+                token,
+                sequence,
+                granted,
+            } = credit;
+            outflow.credit(token, sequence, granted, |parcel| {
+                self.write_parcel(token, parcel);
             });
         }
         self.outflow = outflow;
@@ -119,15 +130,20 @@ impl Lane {
     }
 
     /// Queues a record. `external` is its body where the record says so.
-    pub(crate) fn queue(&mut self, record: RecordView<'_>, bytes: &[u8], external: Option<&[u8]>) {
+    pub(crate) fn queue(
+        &mut self,
+        record: RecordView<'_>,
+        bytes: &[u8],
+        external: Option<External<'_>>,
+    ) {
         let has_body = matches!(
             record.kind(),
             command::RESPOND | command::DATA | command::RAW
         ) && record.flags() & response_flag::EXTERNAL != 0;
         match external.filter(|_| has_body) {
-            Some(body) => self.queue_with_body(record, bytes, body),
+            Some(body) => self.queue_with_body(record, body),
             None if bytes.len() > 2 * PIECE_BYTES => self.queue_large(record, bytes),
-            None => self.send(record, &[bytes]),
+            None => self.send(record, bytes),
         }
     }
 
@@ -166,96 +182,54 @@ impl Lane {
     fn queue_large(&mut self, record: RecordView<'_>, bytes: &[u8]) {
         let (start, length) = match record.kind() {
             command::RESPOND => {
-                let texts = to_usize(record.word(6)).saturating_add(to_usize(record.word(7)));
-                (RESPOND_BYTES.saturating_add(texts), record.word(8))
+                let start = RESPOND_BYTES.saturating_add(texts_of(record));
+                (start, record.word(8))
             }
             command::DATA | command::RAW => (SIZED_BYTES, record.word(4)),
-            _ => return self.send(record, &[bytes]),
+            _ => return self.send(record, bytes),
         };
-        match (record.bytes(start, length), bytes.get(..start)) {
-            (Some(body), Some(head)) => self.queue_with_body(record, head, body),
-            _ => self.send(record, &[bytes]),
+        match record.bytes(start, length) {
+            Some(body) => self.queue_with_body(record, body.into()),
+            None => self.send(record, bytes),
         }
     }
 
     /// A body that lies outside of its record goes into it; a large one becomes several records.
-    fn queue_with_body(&mut self, record: RecordView<'_>, bytes: &[u8], body: &[u8]) {
-        let head_bytes = if record.kind() == command::RESPOND {
-            RESPOND_BYTES
-        } else {
-            SIZED_BYTES
+    fn queue_with_body(&mut self, record: RecordView<'_>, body: External<'_>) {
+        let (token, texts) = match record.kind() {
+            command::RESPOND => (record.word(2), texts_of(record)),
+            _ => (record.word(2), 0),
         };
-        let (first, rest) = body.split_at(body.len().min(PIECE_BYTES));
-        let flags = record.flags() & !response_flag::EXTERNAL;
-        let last_only = response_flag::END | response_flag::ACK;
-        let first_flags = if rest.is_empty() {
-            flags
-        } else {
-            flags & !last_only
-        };
-        // Word 8 of `RESPOND`, word 4 of the others: length of the body in the record.
-        let length_word = if record.kind() == command::RESPOND {
-            8
-        } else {
-            4
-        };
-        let mut head = bytes.to_vec();
-        let text_bytes = bytes.len().saturating_sub(head_bytes);
-        // Reason and field lines end on no boundary of four: what pads them must not stand before the body.
-        let unpadded = if record.kind() == command::RESPOND {
-            head_bytes + to_usize(record.word(6)) + to_usize(record.word(7))
-        } else {
-            bytes.len() - text_bytes
-        };
-        head.truncate(unpadded);
-        let padding = head.len().wrapping_add(first.len()).wrapping_neg() % 4;
-        set_word(&mut head, 0, to_word(unpadded + first.len() + padding));
-        set_word(&mut head, 1, record.kind() | first_flags << 8);
-        set_word(&mut head, length_word, to_word(first.len()));
-        self.send_made(&[&head, first, &[0; 3][..padding.min(3)]]);
-        let kind = if record.kind() == command::RAW {
-            command::RAW
-        } else {
-            command::DATA
-        };
-        let pieces = rest.len().div_ceil(PIECE_BYTES);
-        for (index, piece) in rest.chunks(PIECE_BYTES).enumerate() {
-            let flags = if index + 1 == pieces {
-                flags & last_only
-            } else {
-                0
-            };
-            let padding = piece.len().wrapping_neg() % 4;
-            let words = [
-                to_word(SIZED_BYTES + piece.len() + padding),
-                kind | flags << 8,
-                record.word(2),
-                record.word(3),
-                to_word(piece.len()),
-            ];
-            let mut head = Vec::with_capacity(SIZED_BYTES);
-            for word in words {
-                head.extend_from_slice(&word.to_le_bytes());
-            }
-            self.send_made(&[&head, piece, &[0; 3][..padding.min(3)]]);
+        if texts.saturating_add(RESPOND_BYTES + PIECE_BYTES) > RECORD_BYTES {
+            return self.send_refusal(record);
         }
+        let mut outflow = std::mem::take(&mut self.outflow);
+        outflow.lend(record, body, |parcel| self.write_parcel(token, parcel));
+        self.outflow = outflow;
     }
 
-    /// Sends a record in pieces, the first of which has all of its words.
-    fn send_made(&mut self, parts: &[&[u8]]) {
-        let words = parts.first().copied().unwrap_or_default();
-        if let Some(record) = Records::unfinished(words) {
-            self.send(record, parts);
+    fn write_parcel(&mut self, token: u32, parcel: Parcel<'_>) {
+        match parcel {
+            Parcel::Record(record) => self.write(&[record]),
+            Parcel::Piece { record, body } => {
+                let padding = (record.len() + body.len()).wrapping_neg() % 4;
+                self.write(&[record, body, [0; 3].get(..padding).unwrap_or_default()]);
+            }
+            Parcel::Gone => {
+                let mut end = CommandWriter::new();
+                end.simple(command::DESTROY, DESTROY_RESET, token);
+                self.write(&[end.as_bytes()]);
+            }
         }
     }
 
     /// Sends a record if its answer's window has room; else later.
-    fn send(&mut self, record: RecordView<'_>, parts: &[&[u8]]) {
-        if total(parts) > RECORD_BYTES {
+    fn send(&mut self, record: RecordView<'_>, bytes: &[u8]) {
+        if bytes.len() > RECORD_BYTES {
             return self.send_refusal(record);
         }
-        if self.outflow.admit(record, parts) {
-            self.write(parts);
+        if self.outflow.admit(record, &[bytes]) {
+            self.write(&[bytes]);
         }
     }
 
@@ -327,10 +301,9 @@ fn total(parts: &[&[u8]]) -> usize {
     parts.iter().map(|part| part.len()).sum()
 }
 
-fn set_word(bytes: &mut [u8], index: usize, value: u32) {
-    if let Some(place) = bytes.get_mut(index * 4..index * 4 + 4) {
-        place.copy_from_slice(&value.to_le_bytes());
-    }
+/// Bytes of reason and field lines of a `RESPOND`.
+fn texts_of(record: RecordView<'_>) -> usize {
+    to_usize(record.word(6)).saturating_add(to_usize(record.word(7)))
 }
 
 fn to_word(size: usize) -> u32 {

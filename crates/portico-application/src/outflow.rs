@@ -1,13 +1,17 @@
 //! Windows: how much of each answer the host takes before its client has read some.
 //!
-//! Beyond the window of an answer its records wait here, in the application's own memory, and nobody else's do. Small
-//! answers, complete in one record, are not looked at.
+//! Beyond the window of an answer its records wait here, in the application's own memory, and nobody else's do. A large
+//! body stays where the program has it until the window lets the next piece of it be copied. Small answers, complete in
+//! one record, are not looked at.
 
 use std::collections::{HashMap, VecDeque};
 
-use portico_channel::RecordView;
 use portico_channel::layout::{command, response_flag};
 use portico_channel::shared::ANSWER_WINDOW_BYTES;
+use portico_channel::{External, OutsideBody, Placing, RecordView, padded};
+
+/// Bytes of a body that travel in one record.
+pub(crate) const PIECE_BYTES: usize = 64 * 1024;
 
 /// One answer, or the bytes of a connection that was taken over.
 #[derive(Debug)]
@@ -21,10 +25,22 @@ struct Flow {
     held: VecDeque<Held>,
 }
 
+/// What waits for the window.
 #[derive(Debug)]
-struct Held {
-    bytes: Vec<u8>,
-    ends: bool,
+enum Held {
+    Record { bytes: Vec<u8>, ends: bool },
+    Body(OutsideBody),
+}
+
+/// What the window lets go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Parcel<'a> {
+    /// A record.
+    Record(&'a [u8]),
+    /// A record but for its body, and the body.
+    Piece { record: &'a [u8], body: &'a [u8] },
+    /// The program has taken the memory of a body away before it was sent: the connection can't go on.
+    Gone,
 }
 
 /// A connection with answers in work.
@@ -90,19 +106,14 @@ impl Outflow {
             .position(|flow| flow.sequence == sequence);
         let Some(flow) = place.and_then(|place| connection.flows.get_mut(place)) else {
             if !ends {
-                connection.flows.push(Flow {
-                    sequence,
-                    sent: bytes,
-                    granted: ANSWER_WINDOW_BYTES,
-                    held: VecDeque::new(),
-                });
+                connection.enter(sequence).sent = bytes;
             } else if connection.flows.is_empty() {
                 self.connections.remove(&token);
             }
             return true;
         };
         if !flow.held.is_empty() || flow.sent >= flow.granted {
-            flow.held.push_back(Held {
+            flow.held.push_back(Held::Record {
                 bytes: parts.concat(),
                 ends,
             });
@@ -110,12 +121,45 @@ impl Outflow {
         }
         flow.sent += bytes;
         if ends {
-            connection.flows.retain(|flow| flow.sequence != sequence);
+            connection.remove(sequence);
             if connection.flows.is_empty() {
                 self.connections.remove(&token);
             }
         }
         true
+    }
+
+    /// Sends as much of a body outside of its record as the window allows, and keeps the rest.
+    pub(crate) fn lend(
+        &mut self,
+        record: RecordView<'_>,
+        external: External<'_>,
+        mut send: impl FnMut(Parcel<'_>),
+    ) {
+        let length = external.bytes().len();
+        let mut body = OutsideBody::new(record, length);
+        let is_whole = record.kind() == command::RESPOND && body.ends();
+        if is_whole && length <= PIECE_BYTES && self.connections.is_empty() {
+            let (record, piece) = body.cut(length, Placing::Inside);
+            let body = external.bytes().get(piece).unwrap_or_default();
+            let record = &record;
+            return send(Parcel::Piece { record, body });
+        }
+        let token = body.token();
+        let connection = self.connections.entry(token).or_default();
+        let flow = connection.enter(body.sequence());
+        if flow.held.is_empty() {
+            flow.send_body(&mut body, external.bytes(), &mut send);
+        }
+        if !body.is_done() {
+            body.keep(external);
+            flow.held.push_back(Held::Body(body));
+        } else if body.ends() {
+            connection.remove(body.sequence());
+            if connection.flows.is_empty() {
+                self.connections.remove(&token);
+            }
+        }
     }
 
     /// The host takes more of an answer. `send` gets what was kept and may go now.
@@ -124,32 +168,27 @@ impl Outflow {
         token: u32,
         sequence: u32,
         granted: u64,
-        mut send: impl FnMut(&[u8]),
+        mut send: impl FnMut(Parcel<'_>),
     ) {
         let Some(connection) = self.connections.get_mut(&token) else {
             return;
         };
-        let mut ended = false;
-        for flow in &mut connection.flows {
-            if flow.sequence != sequence {
-                continue;
+        let flow = connection
+            .flows
+            .iter_mut()
+            .find(|flow| flow.sequence == sequence);
+        match flow.map(|flow| flow.credit(granted, &mut send)) {
+            Some(Ok(true)) => connection.remove(sequence),
+            Some(Err(Gone)) => {
+                self.connections.remove(&token);
+                return send(Parcel::Gone);
             }
-            flow.granted = flow.granted.max(granted);
-            while flow.sent < flow.granted
-                && let Some(held) = flow.held.pop_front()
-            {
-                flow.sent += length_of(&held.bytes);
-                ended |= held.ends;
-                send(&held.bytes);
-            }
-        }
-        if ended {
-            connection.flows.retain(|flow| flow.sequence != sequence);
+            Some(Ok(false)) | None => {}
         }
         if connection.flows.iter().all(|flow| flow.held.is_empty())
             && let Some(shutdown) = connection.shutdown.take()
         {
-            send(&shutdown);
+            send(Parcel::Record(&shutdown));
         }
         if connection.flows.is_empty() {
             self.connections.remove(&token);
@@ -172,6 +211,82 @@ impl Outflow {
         if !self.connections.is_empty() {
             self.connections.remove(&token);
         }
+    }
+}
+
+/// The memory of a body has gone.
+struct Gone;
+
+impl Connection {
+    /// The flow of an answer, which is made if there is none.
+    fn enter(&mut self, sequence: u32) -> &mut Flow {
+        let place = self
+            .flows
+            .iter()
+            .position(|flow| flow.sequence == sequence)
+            .unwrap_or(self.flows.len());
+        if place == self.flows.len() {
+            self.flows.push(Flow::new(sequence));
+        }
+        &mut self.flows[place]
+    }
+
+    fn remove(&mut self, sequence: u32) {
+        self.flows.retain(|flow| flow.sequence != sequence);
+    }
+}
+
+impl Flow {
+    fn new(sequence: u32) -> Self {
+        Self {
+            sequence,
+            sent: 0,
+            granted: ANSWER_WINDOW_BYTES,
+            held: VecDeque::new(),
+        }
+    }
+
+    /// Sends pieces of a body that lies in `bytes` until the window is full.
+    fn send_body(
+        &mut self,
+        body: &mut OutsideBody,
+        bytes: &[u8],
+        send: &mut impl FnMut(Parcel<'_>),
+    ) {
+        while !body.is_done() && self.sent < self.granted {
+            let (record, piece) = body.cut(PIECE_BYTES, Placing::Inside);
+            let body = bytes.get(piece).unwrap_or_default();
+            self.sent += u64::try_from(padded(record.len() + body.len())).unwrap_or(u64::MAX);
+            let record = &record;
+            send(Parcel::Piece { record, body });
+        }
+    }
+
+    /// Sends what the moved window allows. Returns whether the answer has ended.
+    fn credit(&mut self, granted: u64, send: &mut impl FnMut(Parcel<'_>)) -> Result<bool, Gone> {
+        self.granted = self.granted.max(granted);
+        let mut ended = false;
+        while self.sent < self.granted
+            && let Some(held) = self.held.pop_front()
+        {
+            match held {
+                Held::Record { bytes, ends } => {
+                    self.sent += length_of(&bytes);
+                    ended |= ends;
+                    send(Parcel::Record(&bytes));
+                }
+                Held::Body(mut body) => {
+                    let owner = body.owner().ok_or(Gone)?;
+                    self.send_body(&mut body, owner.bytes().ok_or(Gone)?, send);
+                    if body.is_done() {
+                        ended |= body.ends();
+                    } else {
+                        self.held.push_front(Held::Body(body));
+                    }
+                }
+            }
+        }
+        Ok(ended)
     }
 }
 
@@ -211,7 +326,10 @@ mod tests {
             7
         )));
         let mut kinds = Vec::new();
-        outflow.credit(7, 1, 2 * ANSWER_WINDOW_BYTES, |bytes| {
+        outflow.credit(7, 1, 2 * ANSWER_WINDOW_BYTES, |parcel| {
+            let Parcel::Record(bytes) = parcel else {
+                panic!("{parcel:?}");
+            };
             kinds.push(Records::new(bytes).next().unwrap().unwrap().kind());
         });
         assert_eq!(kinds, [command::DATA, command::END, command::SHUTDOWN]);
@@ -247,5 +365,45 @@ mod tests {
         assert!(submit(&mut outflow, |writer| writer.end(7, 1, 0, b"")));
         assert!(submit(&mut outflow, |writer| writer.end(9, 4, 0, b"")));
         assert!(outflow.connections.is_empty());
+    }
+
+    #[test]
+    fn a_large_body_is_copied_only_as_far_as_the_window_reaches() {
+        let mut outflow = Outflow::default();
+        let body: Vec<u8> = (0..900_000u32).map(|index| (index / 7) as u8).collect();
+        let mut writer = CommandWriter::new();
+        writer.data(7, 1, response_flag::END, b"");
+        let record = Records::new(writer.as_bytes()).next().unwrap().unwrap();
+        let mut sent = Vec::new();
+        outflow.lend(record, body.as_slice().into(), |parcel| {
+            note(&mut sent, parcel)
+        });
+        assert!(sent.len() < 2 * ANSWER_WINDOW_BYTES as usize);
+        assert!(!submit(&mut outflow, |writer| writer.simple(
+            command::SHUTDOWN,
+            1,
+            7
+        )));
+        let mut granted = ANSWER_WINDOW_BYTES;
+        while sent.len() < body.len() {
+            let before = sent.len();
+            granted += ANSWER_WINDOW_BYTES / 2;
+            outflow.credit(7, 1, granted, |parcel| note(&mut sent, parcel));
+            assert!(sent.len() > before && sent.len() as u64 <= granted + PIECE_BYTES as u64);
+        }
+        assert_eq!(sent, body);
+        assert!(outflow.connections.is_empty());
+    }
+
+    /// Appends the body of a piece.
+    fn note(sent: &mut Vec<u8>, parcel: Parcel<'_>) {
+        match parcel {
+            Parcel::Piece { body, .. } => sent.extend_from_slice(body),
+            Parcel::Record(record) => {
+                let record = Records::new(record).next().unwrap().unwrap();
+                assert_eq!(record.kind(), command::SHUTDOWN);
+            }
+            Parcel::Gone => panic!("nothing was taken away"),
+        }
     }
 }

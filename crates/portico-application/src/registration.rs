@@ -9,7 +9,7 @@ use portico_channel::shared::OpenError;
 use portico_locate::{ConnectError, Location, connect};
 use portico_sys::{Bell, Errno, Ringer, descriptors};
 
-use crate::AttachedEngine;
+use crate::Channels;
 
 /// How long the host may take to accept the connection, and to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -24,7 +24,7 @@ pub struct Registration {
     /// The connection to the host: it lasts as long as the registration.
     pub control: OwnedFd,
     /// The channels; `None` where the answer says why there are none.
-    pub engine: Option<AttachedEngine>,
+    pub channels: Option<Channels>,
 }
 
 /// Why there is no answer.
@@ -79,11 +79,11 @@ pub fn register(location: &Location, request: &str) -> Result<Registration, Regi
 fn converse(stream: UnixStream, request: &str) -> Result<Registration, RegisterError> {
     send_line(&stream, request).map_err(RegisterError::Connection)?;
     let (answer, descriptors) = receive_line(&stream)?;
-    let engine = attach(descriptors)?;
+    let channels = open(descriptors)?;
     Ok(Registration {
         answer,
         control: stream.into(),
-        engine,
+        channels,
     })
 }
 
@@ -118,7 +118,7 @@ fn receive_line(stream: &UnixStream) -> Result<(String, Vec<OwnedFd>), RegisterE
 }
 
 /// The application's bell, then for each shard its memory and what rings it.
-fn attach(descriptors: Vec<OwnedFd>) -> Result<Option<AttachedEngine>, RegisterError> {
+fn open(descriptors: Vec<OwnedFd>) -> Result<Option<Channels>, RegisterError> {
     let mut descriptors = descriptors.into_iter();
     let Some(bell) = descriptors.next() else {
         return Ok(None);
@@ -131,7 +131,7 @@ fn attach(descriptors: Vec<OwnedFd>) -> Result<Option<AttachedEngine>, RegisterE
     if channels.is_empty() {
         return Err(RegisterError::Answer);
     }
-    AttachedEngine::open(Bell::from(bell), channels)
+    Channels::open(Bell::from(bell), channels)
         .map(Some)
         .map_err(RegisterError::Channel)
 }

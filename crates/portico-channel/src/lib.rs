@@ -1,12 +1,14 @@
 //! What an engine and an application say to each other, and how it travels.
 //!
 //! [`layout`] is the table of records. [`EventWriter`] and [`CommandWriter`] write them, [`Records`] reads them.
-//! [`ring`] carries them between threads, [`shared`] between processes, and [`Sleeper`] says who must be woken. Nothing
+//! A body may stay beside its record, in the application's memory ([`External`]). [`ring`] carries records between threads, [`shared`] between processes, and [`Sleeper`] says who must be woken. Nothing
 //! here knows sockets, HTTP or JavaScript. The engine, the host and the Node add-on stand on this crate.
 
 mod command_writer;
 mod event_writer;
+mod external;
 pub mod layout;
+mod outside_body;
 mod record_reader;
 mod ring;
 pub mod shared;
@@ -15,6 +17,8 @@ mod sync;
 
 pub use command_writer::{CommandWriter, Response};
 pub use event_writer::{EventWriter, NeedSpace, Record, padded};
+pub use external::{External, LentBytes};
+pub use outside_body::{OutsideBody, Placing};
 pub use record_reader::{Malformed, RecordView, Records};
 pub use ring::{RingReader, RingWriter, ring};
 pub use sleeper::Sleeper;

@@ -43,7 +43,9 @@ fn a_client_that_does_not_read_costs_a_window_and_holds_up_nobody() {
             &[request.token, request.sequence, piece.len() as u32],
             &[],
         );
-        app.engine.submit(writer.as_bytes(), Some(&piece)).unwrap();
+        app.engine
+            .submit(writer.as_bytes(), Some(piece.as_slice().into()))
+            .unwrap();
         *given += piece.len();
     };
     give(&mut app, &mut given);

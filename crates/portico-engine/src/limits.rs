@@ -22,6 +22,14 @@ pub(crate) const ACCEPT_PAUSE_MS: u64 = 100;
 /// no such limit (only one on bytes of answers that wait, as we do); no client is known to come near this one.
 pub(crate) const PIPELINED_REQUESTS: usize = 1024;
 
+/// Output of a connection beyond which no more than one request is handed over. From `high_water_mark` on no more is
+/// read, but what has come is handed over, as in Node.
+pub(crate) const PACKET_OUTPUT_BYTES: usize = 1024 * 1024;
+
+/// Requests of one connection handed over in one turn, though more have come in the same packet. The application's
+/// answers are looked at between two turns, so that what waits of them stays within [`PACKET_OUTPUT_BYTES`]. Node hands a packet over to its end; no client is known to pipeline so many at once.
+pub(crate) const REQUESTS_PER_TURN: u8 = 64;
+
 /// Smallest piece of a body that is handed over when the event memory is nearly full; less than that asks for more
 /// memory instead.
 pub(crate) const BODY_PIECE_BYTES: usize = 4 * 1024;
@@ -77,8 +85,27 @@ pub(crate) const CONNECTIONS: usize = portico_channel::layout::SLOT_MASK as usiz
 /// Largest `max_header_size` that is honoured: a request's event must fit into the event memory.
 pub(crate) const MAX_HEADER_SIZE: u32 = 8 * 1024 * 1024;
 
-/// Outside bytes up to which copying into the queue is cheaper than a vectored send.
+/// Outside bytes up to which copying into the queue is cheaper than keeping them where they are.
 pub(crate) const EXTERNAL_COPY_BYTES: usize = 4 * 1024;
+
+/// Bytes sent for one connection in one turn, about: others wait meanwhile. More than a socket's buffer mostly takes.
+pub(crate) const FLUSH_BYTES: usize = 2 * 1024 * 1024;
+
+/// Pieces of one vectored send.
+pub(crate) const SEND_PIECES: usize = 16;
+
+/// With threads: bytes of large bodies on their way to one engine thread beyond which each answer gets only the small
+/// window.
+pub(crate) const LENT_BYTES: usize = 16 * 1024 * 1024;
+
+/// With threads: bytes of one answer's large bodies on their way to its engine thread, and one piece.
+pub(crate) const LENT_WINDOW_BYTES: usize = 1024 * 1024;
+
+/// The same where much is on its way already; and for all answers of a connection together whose turn has not come.
+pub(crate) const LENT_SMALL_WINDOW_BYTES: usize = 64 * 1024;
+
+/// With threads: bytes of a large body that cross to the engine thread as one piece.
+pub(crate) const LENT_PIECE_BYTES: usize = 128 * 1024;
 
 /// Free event memory without which no socket is read.
 pub(crate) const READ_ROOM_BYTES: usize = 4 * 1024;

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
-use portico_channel::EventWriter;
 use portico_channel::layout::SLOT_MASK;
+use portico_channel::{EventWriter, External};
 use portico_sys::{Bell, Interest, ReadyList, Wake, socket};
 
 use crate::connection_table::ConnectionTable;
@@ -99,12 +99,16 @@ impl Shard {
         }
     }
 
-    /// Applies the application's commands; `external` is the body of the record flagged `EXTERNAL`. Output is sent at
-    /// the end, one send for each connection that has some.
+    /// Applies the application's commands; `external` is the body of the record flagged `EXTERNAL`, which is kept where
+    /// it lies if it can't be sent at once. Output is sent at the end, one send for each connection that has some.
     ///
     /// # Errors
     /// [`CommandError`] names the first bad record.
-    pub fn apply(&mut self, commands: &[u8], external: Option<&[u8]>) -> Result<(), CommandError> {
+    pub fn apply(
+        &mut self,
+        commands: &[u8],
+        external: Option<External<'_>>,
+    ) -> Result<(), CommandError> {
         self.core.clock.update();
         let result = self.apply_records(commands, external);
         self.flush_dirty();

@@ -19,6 +19,7 @@ mod application_end;
 mod application_lane;
 mod engine_end;
 mod lane;
+mod lending;
 mod mailbox;
 
 pub use application_end::ThreadedEngine;

@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use portico_channel::layout::{SLOT_MASK, command, event, response_flag as flag};
-use portico_channel::{CommandWriter, EventWriter, Response};
+use portico_channel::{CommandWriter, EventWriter, External, LentBytes, Response};
 use portico_engine::{ListenerId, ListenerOptions, ThreadedEngine, TurnOutcome};
 use support::{Event, decode, read_answer, send};
 
@@ -195,11 +195,58 @@ fn large_bodies_go_beside_the_ring_in_order() {
     commands.respond_external(last.token, last.sequence(), &response, outside.len());
     application
         .engine
-        .submit(commands.as_bytes(), Some(&outside))
+        .submit(commands.as_bytes(), Some(outside.as_slice().into()))
         .unwrap();
-    assert_eq!(read_answer(&mut client).1, b"small");
-    assert!(read_answer(&mut client).1 == inside);
-    assert!(read_answer(&mut client).1 == outside);
+    let reader = std::thread::spawn(move || {
+        assert_eq!(read_answer(&mut client).1, b"small");
+        assert!(read_answer(&mut client).1 == inside);
+        assert!(read_answer(&mut client).1 == outside);
+    });
+    // Pieces of the last body follow as the thread has sent others.
+    while !reader.is_finished() {
+        application.take();
+    }
+    reader.join().unwrap();
+}
+
+#[test]
+fn what_a_client_does_not_read_stays_with_the_application_and_ends_with_the_connection() {
+    use std::rc::Rc;
+    let mut application = Application::new(1);
+    let mut client = application.connect();
+    send(&mut client, GET.repeat(3));
+    let requests = application.collect(event::REQUEST, 3);
+    let body = Rc::new(vec![b'o'; 30_000_000]);
+    let keep = || Some(Rc::clone(&body) as Rc<dyn LentBytes>);
+    for request in &requests {
+        let response = Response {
+            status: 200,
+            flags: flag::END | flag::CONTENT_LENGTH,
+            reason: b"OK",
+            content_length: body.len() as u64,
+            ..Response::default()
+        };
+        let mut commands = CommandWriter::new();
+        commands.respond_external(request.token, request.sequence(), &response, body.len());
+        application
+            .engine
+            .submit(commands.as_bytes(), Some(External::lent(&body, &keep)))
+            .unwrap();
+    }
+    assert_eq!(
+        Rc::strong_count(&body),
+        4,
+        "all three are kept by reference"
+    );
+    drop(client);
+    application.collect(event::CLOSED, 1);
+    // The end was taken, and is told with the next call.
+    application.take();
+    assert_eq!(
+        Rc::strong_count(&body),
+        1,
+        "none is kept for a connection that has gone"
+    );
 }
 
 #[test]

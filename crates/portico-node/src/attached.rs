@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::{OwnedFd, RawFd};
 
 use portico_application::AttachedEngine;
-use portico_channel::EventWriter;
+use portico_channel::{EventWriter, External};
 use portico_engine::{CommandError, Counters, ListenerId, ListenerOptions, TurnOutcome};
 
 /// An attached engine with the interface of a shard.
@@ -25,7 +25,7 @@ impl Attached {
     pub(crate) fn submit(
         &mut self,
         commands: &[u8],
-        external: Option<&[u8]>,
+        external: Option<External<'_>>,
     ) -> Result<(), CommandError> {
         self.0.submit(commands, external)
     }

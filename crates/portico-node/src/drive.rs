@@ -2,7 +2,7 @@
 
 use std::os::fd::RawFd;
 
-use portico_channel::EventWriter;
+use portico_channel::{EventWriter, External};
 use portico_engine::{Shard, ThreadedEngine, TurnOutcome};
 
 use crate::attached::Attached;
@@ -48,7 +48,7 @@ impl Drive {
     pub(crate) fn apply(
         &mut self,
         commands: &[u8],
-        external: Option<&[u8]>,
+        external: Option<External<'_>>,
     ) -> std::result::Result<(), String> {
         match self {
             Self::Inline(shard) => shard

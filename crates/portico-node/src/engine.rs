@@ -3,9 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::rc::Rc;
 
-use napi::bindgen_prelude::{
-    ClassInstance, JavaScriptClassExt, JsValue, Uint8Array, Uint8ArraySlice,
-};
+use napi::bindgen_prelude::{ClassInstance, JavaScriptClassExt, JsValue, Uint8Array};
 use napi::{Env, Result, sys};
 use napi_derive::napi;
 use portico_engine::{ListenerId, Shard, ThreadedEngine};
@@ -74,16 +72,6 @@ impl Engine {
     #[napi]
     pub fn set_slab(&self, slab: Uint8Array) {
         self.instance.set_slab(slab);
-    }
-
-    /// Applies commands that lie elsewhere than in the command buffer, and sends.
-    #[napi]
-    pub fn submit_from(
-        &self,
-        commands: Uint8ArraySlice<'_>,
-        external: Option<Uint8ArraySlice<'_>>,
-    ) -> Result<()> {
-        self.instance.submit_from(&commands, external.as_deref())
     }
 
     /// Listens on a copy of a bound socket.

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use napi::bindgen_prelude::{AsyncTask, ClassInstance};
 use napi::{Env, Result, Task};
 use napi_derive::napi;
-use portico_application::{RegisterError, Registration, find_and_register};
+use portico_application::{AttachedEngine, RegisterError, Registration, find_and_register};
 use portico_locate::{ConnectError, Location, folder};
 use portico_sys::files::{self, Access};
 
@@ -112,9 +112,11 @@ impl HostConnection {
     /// Whether the answer came with channels.
     #[napi(getter)]
     pub fn has_engine(&self) -> bool {
-        self.registration
-            .lock()
-            .is_ok_and(|registration| registration.as_ref().is_some_and(|it| it.engine.is_some()))
+        self.registration.lock().is_ok_and(|registration| {
+            registration
+                .as_ref()
+                .is_some_and(|it| it.channels.is_some())
+        })
     }
 
     /// A copy of the control connection's descriptor, for the caller to close. Before `create_engine`, which leaves
@@ -144,11 +146,12 @@ impl HostConnection {
         env: &'env Env,
         options: EngineOptions,
     ) -> Result<ClassInstance<'env, Engine>> {
-        let engine = self
+        let channels = self
             .lock()?
             .take()
-            .and_then(|registration| registration.engine)
+            .and_then(|registration| registration.channels)
             .ok_or_else(gone)?;
+        let engine = AttachedEngine::from(channels);
         start(env, Drive::Attached(Box::new(Attached(engine))), options)
     }
 

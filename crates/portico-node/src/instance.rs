@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use napi::bindgen_prelude::{Int32Array, Uint8Array};
 use napi::{Env, Result, sys};
-use portico_channel::EventWriter;
+use portico_channel::{EventWriter, External};
 use portico_engine::TurnOutcome;
 
 use crate::drive::Drive;
@@ -114,14 +114,18 @@ impl Instance {
     }
 
     /// Applies the first `length` bytes of the command buffer.
-    pub(crate) fn submit(&self, length: usize, external: Option<&[u8]>) -> Result<()> {
+    pub(crate) fn submit(&self, length: usize, external: Option<External<'_>>) -> Result<()> {
         let result = self.apply(length, external);
         self.settle();
         result
     }
 
     /// Applies commands from outside the command buffer.
-    pub(crate) fn submit_from(&self, commands: &[u8], external: Option<&[u8]>) -> Result<()> {
+    pub(crate) fn submit_from(
+        &self,
+        commands: &[u8],
+        external: Option<External<'_>>,
+    ) -> Result<()> {
         let result = match self.drive.borrow_mut().as_mut() {
             Some(drive) => drive.apply(commands, external).map_err(failure),
             None => Ok(()),
@@ -150,7 +154,7 @@ impl Instance {
         }
     }
 
-    fn apply(&self, length: usize, external: Option<&[u8]>) -> Result<()> {
+    fn apply(&self, length: usize, external: Option<External<'_>>) -> Result<()> {
         let mut drive = self.drive.borrow_mut();
         let Some(drive) = drive.as_mut() else {
             return Ok(());

@@ -6,7 +6,7 @@
 //! - `drive`: who turns an engine; `attached`: the drive that is a host's engine; `host`: registering at one
 //! - `instance`: one engine of one environment: memory shared with JavaScript, its place in the event loop, life time
 //! - `script`: calls into JavaScript: batches, exceptions
-//! - `submission`: the function by which JavaScript hands commands over
+//! - `submission`: the function by which JavaScript hands commands over; `lent`: bodies that stay in its memory
 //! - `uv`: the few libuv calls needed
 //!
 //! The add-on lives in a process that it does not own: it sets no allocator, no signal handler and no panic hook.
@@ -22,6 +22,7 @@ mod engine;
 mod errors;
 mod host;
 mod instance;
+mod lent;
 mod options;
 mod script;
 mod submission;

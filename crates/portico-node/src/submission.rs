@@ -8,10 +8,13 @@ use std::rc::Rc;
 
 use napi::{Env, Result, sys};
 
+use portico_channel::External;
+
 use crate::errors::{failure, raw};
 use crate::instance::Instance;
+use crate::lent::{JsBytes, memory_of};
 
-/// The function `submit(length, external)` of an instance. It keeps the instance alive.
+/// The function `submit(length, external, commands)` of an instance. It keeps the instance alive.
 pub(crate) fn function(env: Env, instance: &Rc<Instance>) -> Result<sys::napi_value> {
     let data = Rc::into_raw(Rc::clone(instance))
         .cast_mut()
@@ -64,11 +67,11 @@ unsafe extern "C" fn submit(env: sys::napi_env, info: sys::napi_callback_info) -
 /// # Safety
 /// Within a call of the function that `function` made.
 unsafe fn submit_arguments(env: sys::napi_env, info: sys::napi_callback_info) -> Result<()> {
-    let mut count = 2;
-    let mut arguments = [std::ptr::null_mut(); 2];
+    let mut count = 3;
+    let mut arguments = [std::ptr::null_mut(); 3];
     let mut data = std::ptr::null_mut();
     let mut length = 0;
-    // SAFETY: valid out pointers; two places for two arguments, undefined where there are fewer.
+    // SAFETY: valid out pointers; three places for three arguments, undefined where there are fewer.
     unsafe {
         raw(sys::napi_get_cb_info(
             env,
@@ -85,8 +88,20 @@ unsafe fn submit_arguments(env: sys::napi_env, info: sys::napi_callback_info) ->
     // SAFETY: the data of the function, see `function`.
     let instance = unsafe { &*data.cast::<Instance>() };
     // SAFETY: the bytes belong to JavaScript, which does not run before this returns, and `submit` runs none of it.
-    let external = unsafe { bytes_of(env, arguments[1])? };
-    instance.submit(length, external)
+    let (external, commands) =
+        unsafe { (bytes_of(env, arguments[1])?, bytes_of(env, arguments[2])?) };
+    // SAFETY: `arguments[1]` is a `Uint8Array`, or there are no bytes to keep.
+    let keep = || unsafe { JsBytes::keep(env, arguments[1]) };
+    let external = external.map(|bytes| External::lent(bytes, &keep));
+    match commands {
+        None => instance.submit(length, external),
+        Some(commands) => {
+            let commands = commands
+                .get(..length)
+                .ok_or_else(|| failure("submit: more bytes than there are commands"))?;
+            instance.submit_from(commands, external)
+        }
+    }
 }
 
 /// The memory of a `Uint8Array`; `None` of undefined.
@@ -100,29 +115,8 @@ unsafe fn bytes_of<'a>(env: sys::napi_env, value: sys::napi_value) -> Result<Opt
     if kind == sys::ValueType::napi_undefined {
         return Ok(None);
     }
-    let mut element = 0;
-    let mut length = 0;
-    let mut memory = std::ptr::null_mut();
-    // SAFETY: as above; out pointers that are not wanted may be null.
-    let status = unsafe {
-        sys::napi_get_typedarray_info(
-            env,
-            value,
-            &mut element,
-            &mut length,
-            &mut memory,
-            std::ptr::null_mut(),
-            std::ptr::null_mut(),
-        )
-    };
-    if status != sys::Status::napi_ok || element != sys::TypedarrayType::uint8_array {
-        return Err(failure("submit: the body is no Uint8Array"));
-    }
-    if length == 0 || memory.is_null() {
-        return Ok(Some(&[]));
-    }
-    // SAFETY: Node-API gives the address and the length of the array's memory.
-    Ok(Some(unsafe {
-        std::slice::from_raw_parts(memory.cast::<u8>(), length)
-    }))
+    // SAFETY: as the caller promises.
+    unsafe { memory_of(env, value) }
+        .map(Some)
+        .ok_or_else(|| failure("submit: the body is no Uint8Array"))
 }

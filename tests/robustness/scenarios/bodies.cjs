@@ -250,6 +250,24 @@ module.exports = {
       await close(server);
     }
   },
+  an_empty_write_in_an_answer_that_waits_leaves_nothing_waiting: async (log) => {
+    const server = http.createServer((req, res) => {
+      if (req.method === 'POST') return void req.resume().on('end', () => res.end('posted'));
+      if (req.url === '/slow') return void setTimeout(() => res.end('slow'), 20);
+      res.on('finish', () => log('finish', req.url)).writeHead(200);
+      res.write('x');
+      setImmediate(() => {
+        res.write(Buffer.alloc(0), () => log('written', req.url));
+        setImmediate(() => res.end('done'));
+      });
+    });
+    const client = new RawClient(await listen(server));
+    client.write(NEXT.replace('next', 'slow') + NEXT + sized(70_000) + NEXT);
+    const text = await client.until(/posted[^]*done/, 3000);
+    log('wire', text.split('HTTP/1.1 200').length - 1);
+    client.destroy();
+    await close(server);
+  },
   a_paused_body_is_not_read_beyond_what_is_kept: async (log) => {
     const server = http.createServer((req) => {
       req.once('data', () => req.pause());

@@ -45,7 +45,7 @@ fn register(socket: &Path, prefix: &str, name: &str) -> Result<Registration, Val
     };
     let registration = portico_application::register(&location, &line)
         .unwrap_or_else(|error| panic!("{prefix}: {error}"));
-    if registration.engine.is_some() {
+    if registration.channels.is_some() {
         Ok(registration)
     } else {
         Err(serde_json::from_str(&registration.answer).unwrap())
@@ -114,7 +114,7 @@ struct Server {
 
 impl Server {
     fn serve(self, registration: Registration) {
-        let mut engine = registration.engine.unwrap();
+        let mut engine = AttachedEngine::from(registration.channels.unwrap());
         let mut control = UnixStream::from(registration.control);
         control.set_nonblocking(true).unwrap();
         let mut moved = None;

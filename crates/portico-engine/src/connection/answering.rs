@@ -1,12 +1,12 @@
 //! The application's records about requests, turned into output.
 
+use portico_channel::External;
 use portico_channel::layout::response_flag;
 use portico_http::h1::{
     BodyFraming, CHUNK_END, ConnectionField, KeepAlive, ResponseHead, write_chunk_size,
     write_last_chunk, write_response_head,
 };
 
-use super::exchanges::Exchange;
 use super::input::{BodyWish, Phase};
 use super::{AfterFlush, Connection};
 use crate::core::Core;
@@ -24,11 +24,19 @@ pub(crate) struct Answer<'a> {
     pub(crate) content_length: u64,
 }
 
-/// Body bytes, and whether they lie outside of the record so that they need not be copied to be sent.
+/// Body bytes, and the same where they lie outside of the record, so that they need not be copied.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Payload<'a> {
     pub(crate) bytes: &'a [u8],
-    pub(crate) external: bool,
+    pub(crate) external: Option<External<'a>>,
+}
+
+impl<'a> Payload<'a> {
+    /// Bytes that are better sent from where they lie.
+    fn outside(&self) -> Option<External<'a>> {
+        self.external
+            .filter(|external| external.bytes().len() > EXTERNAL_COPY_BYTES)
+    }
 }
 
 impl Connection {
@@ -55,7 +63,7 @@ impl Connection {
         let out = if first {
             self.output.buffer(&mut core.buffers)
         } else {
-            &mut exchange.held
+            exchange.held().queue.buffer(&mut core.buffers)
         };
         write_head(core, self.listener, out, answer);
         self.write_body(core, sequence, answer.flags, body);
@@ -84,7 +92,7 @@ impl Connection {
             let out = if first {
                 self.output.buffer(&mut core.buffers)
             } else {
-                &mut exchange.held
+                exchange.held().queue.buffer(&mut core.buffers)
             };
             write_last_chunk(out, trailers);
         }
@@ -102,7 +110,7 @@ impl Connection {
         let out = if first {
             self.output.buffer(&mut core.buffers)
         } else {
-            &mut exchange.held
+            exchange.held().queue.buffer(&mut core.buffers)
         };
         out.extend_from_slice(bytes);
         self.input.awaits_continue = false;
@@ -184,13 +192,11 @@ impl Connection {
         };
         exchange.ended = true;
         exchange.close = true;
-        exchange.held = Vec::new();
-        exchange.held_acks.clear();
         if first {
             self.advance(core);
             self.mark_dirty(core);
         } else {
-            self.exchanges.note_held(sequence);
+            self.exchanges.forget_held(sequence);
         }
     }
 
@@ -222,13 +228,18 @@ impl Connection {
         let out = if first {
             self.output.buffer(&mut core.buffers)
         } else {
-            &mut exchange.held
+            exchange.held().queue.buffer(&mut core.buffers)
         };
         if chunked && !body.bytes.is_empty() {
             write_chunk_size(out, u64::try_from(body.bytes.len()).unwrap_or(u64::MAX));
         }
         if first {
             self.append(core, body, tail);
+        } else if let Some(external) = body.outside() {
+            let held = exchange.held();
+            held.queue
+                .push_lent(external.keep(), 0, external.bytes().len());
+            held.queue.buffer(&mut core.buffers).extend_from_slice(tail);
         } else {
             out.extend_from_slice(body.bytes);
             out.extend_from_slice(tail);
@@ -236,15 +247,24 @@ impl Connection {
         self.after_record(core, sequence, flags);
     }
 
-    /// Appends to the queued output; large outside bytes are offered to the kernel first, so that they need not be
-    /// copied.
+    /// Appends to the queued output. Large outside bytes are offered to the kernel first, and kept where they are if it
+    /// does not take them.
     fn append(&mut self, core: &mut Core, body: Payload<'_>, tail: &[u8]) {
-        if body.external && body.bytes.len() > EXTERNAL_COPY_BYTES && self.can_send_directly() {
-            self.send_directly(core, body.bytes, tail);
-        } else {
-            let out = self.output.buffer(&mut core.buffers);
-            out.extend_from_slice(body.bytes);
-            out.extend_from_slice(tail);
+        match body.outside() {
+            Some(external) if self.can_send_directly() => {
+                self.send_directly(core, external, tail);
+            }
+            Some(external) => {
+                let length = external.bytes().len();
+                self.output.queue.push_lent(external.keep(), 0, length);
+                let out = self.output.buffer(&mut core.buffers);
+                out.extend_from_slice(tail);
+            }
+            None => {
+                let out = self.output.buffer(&mut core.buffers);
+                out.extend_from_slice(body.bytes);
+                out.extend_from_slice(tail);
+            }
         }
     }
 
@@ -259,7 +279,8 @@ impl Connection {
             if first {
                 self.output.acknowledge(position);
             } else {
-                exchange.held_acks.push(exchange.held.len());
+                let held = exchange.held();
+                held.acks.push(held.queue.len());
             }
         }
         if flags & response_flag::END != 0 {
@@ -285,10 +306,10 @@ impl Connection {
                 self.close_input();
                 return;
             }
-            if let Some(next) = self.exchanges.take_turn() {
+            if let Some(held) = self.exchanges.take_held() {
                 let start = self.output.position();
-                release_held(next, self.output.buffer(&mut core.buffers));
-                for length in std::mem::take(&mut next.held_acks) {
+                self.output.queue.append(held.queue, &mut core.buffers);
+                for length in held.acks {
                     self.output
                         .acknowledge(start + u64::try_from(length).unwrap_or(0));
                 }
@@ -316,19 +337,6 @@ impl Connection {
             self.schedule(core);
         }
     }
-}
-
-/// Moves what was held back to the output.
-fn release_held(exchange: &mut Exchange, out: &mut Vec<u8>) {
-    if exchange.held.is_empty() {
-        return;
-    }
-    if out.is_empty() {
-        std::mem::swap(out, &mut exchange.held);
-    } else {
-        out.extend_from_slice(&exchange.held);
-    }
-    exchange.held = Vec::new();
 }
 
 fn write_head(core: &mut Core, listener: u32, out: &mut Vec<u8>, answer: &Answer<'_>) {

@@ -5,6 +5,8 @@
 
 use std::collections::VecDeque;
 
+use super::segments::Segments;
+
 /// A request that has not been answered completely.
 #[derive(Debug, Default)]
 pub(crate) struct Exchange {
@@ -16,12 +18,25 @@ pub(crate) struct Exchange {
     pub(super) ended: bool,
     /// Whether the connection ends after this response.
     pub(super) close: bool,
-    /// Output that waits for its turn.
-    pub(super) held: Vec<u8>,
-    /// How much of `held` is in the total of its connection.
+    /// Output that waits for its turn; `None` while there was none.
+    held: Option<Box<Held>>,
+}
+
+/// Output that waits for its answer's turn.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    pub(super) queue: Segments,
+    /// How much of `queue` is in the total of its connection.
     counted_bytes: usize,
-    /// Lengths of `held` at which an acknowledgement was asked for.
-    pub(super) held_acks: Vec<usize>,
+    /// Lengths of `queue` at which an acknowledgement was asked for.
+    pub(super) acks: Vec<usize>,
+}
+
+impl Exchange {
+    /// What waits for its turn, to append to.
+    pub(super) fn held(&mut self) -> &mut Held {
+        self.held.get_or_insert_default()
+    }
 }
 
 /// The requests in flight, oldest first.
@@ -68,28 +83,42 @@ impl Exchanges {
         self.queue.pop_front()
     }
 
-    /// The exchange whose turn it is now; nothing of it is held back any longer.
-    pub(super) fn take_turn(&mut self) -> Option<&mut Exchange> {
-        let exchange = self.queue.front_mut()?;
-        self.held_bytes -= std::mem::take(&mut exchange.counted_bytes);
-        Some(exchange)
+    /// What was held back of the exchange whose turn it is now.
+    #[inline]
+    pub(super) fn take_held(&mut self) -> Option<Box<Held>> {
+        let held = self.queue.front_mut()?.held.take()?;
+        self.held_bytes -= held.counted_bytes;
+        Some(held)
     }
 
     /// The last request turned out to be none.
     pub(super) fn pop_newest(&mut self) {
-        if let Some(exchange) = self.queue.pop_back() {
-            self.held_bytes -= exchange.counted_bytes;
+        if let Some(held) = self.queue.pop_back().and_then(|exchange| exchange.held) {
+            self.held_bytes -= held.counted_bytes;
         }
     }
 
     /// Something was added to what is held back of an exchange.
     pub(super) fn note_held(&mut self, sequence: u32) {
-        let Some((exchange, _)) = self.find(sequence) else {
+        let Some(held) = self
+            .find(sequence)
+            .and_then(|(exchange, _)| exchange.held.as_mut())
+        else {
             return;
         };
-        let length = exchange.held.len();
-        let before = std::mem::replace(&mut exchange.counted_bytes, length);
+        let length = held.queue.len();
+        let before = std::mem::replace(&mut held.counted_bytes, length);
         self.held_bytes = self.held_bytes + length - before;
+    }
+
+    /// Nothing of what is held back of an exchange will be sent.
+    pub(super) fn forget_held(&mut self, sequence: u32) {
+        let held = self
+            .find(sequence)
+            .and_then(|(exchange, _)| exchange.held.take());
+        if let Some(held) = held {
+            self.held_bytes -= held.counted_bytes;
+        }
     }
 
     /// Forgets all.

@@ -89,6 +89,8 @@ pub(crate) struct Input {
     pub(super) keep_alive: bool,
     /// Sequence number of the last request.
     pub(super) sequence: u32,
+    /// Requests handed over in the turn.
+    pub(super) told_in_turn: u8,
     /// Whether bytes of the peer were dropped unread when the last answer was given.
     pub(super) unread_at_close: bool,
     /// When the message in work began; at first when the connection began. 0: none is in work.
@@ -114,6 +116,7 @@ impl Input {
             over: false,
             keep_alive: true,
             sequence: 0,
+            told_in_turn: 0,
             unread_at_close: false,
             message_started_ms: now_ms,
         }

@@ -3,7 +3,7 @@
 //! * [`input`]: where in the stream of requests the peer is; [`receiving`] reads the socket, [`parsing`] turns bytes
 //!   into events
 //! * [`exchanges`]: requests in flight, and the order of their answers; [`answering`] applies the application's records
-//! * [`output`]: bytes to be sent; [`sending`] sends them
+//! * [`output`]: bytes to be sent, a queue of [`segments`]; [`sending`] sends them
 //! * [`deadlines`]: times by which something must have happened
 //! * [`pace`]: whether the peer is too slow
 //! * [`telling`]: events about the connection itself; [`telling_requests`]: about requests,
@@ -18,6 +18,7 @@ mod output;
 mod pace;
 mod parsing;
 mod receiving;
+mod segments;
 mod sending;
 mod state;
 mod telling;

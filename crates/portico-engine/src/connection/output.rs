@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
+use super::segments::Segments;
 use crate::buffer_pool::BufferPool;
-use crate::limits::COMPACT_BYTES;
 
 /// What follows when everything queued has been sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,11 +20,9 @@ pub(crate) enum AfterFlush {
 /// State of the sending side.
 #[derive(Debug, Default)]
 pub(crate) struct Output {
-    /// Queued bytes. A buffer from the shard's pool while there are some.
-    bytes: Vec<u8>,
-    /// How many of `bytes` are sent.
-    sent: usize,
-    /// Position of `sent` in the stream of all output.
+    /// What is queued.
+    pub(super) queue: Segments,
+    /// Position of the queue's front in the stream of all output.
     sent_position: u64,
     /// Whether the kernel took no more; an edge of readiness ends it.
     pub(super) blocked: bool,
@@ -43,22 +41,13 @@ impl Output {
     /// Bytes that wait for the kernel.
     #[inline]
     pub(super) fn queued(&self) -> usize {
-        self.bytes.len() - self.sent
+        self.queue.len()
     }
 
-    /// The bytes that wait.
-    #[inline]
-    pub(super) fn unsent(&self) -> &[u8] {
-        self.bytes.get(self.sent..).unwrap_or_default()
-    }
-
-    /// The queue, to append to.
+    /// The owned end of the queue, to append to.
     #[inline]
     pub(super) fn buffer(&mut self, pool: &mut BufferPool) -> &mut Vec<u8> {
-        if self.bytes.capacity() == 0 {
-            self.bytes = pool.take();
-        }
-        &mut self.bytes
+        self.queue.buffer(pool)
     }
 
     /// Position of the queue's end in the stream of all output.
@@ -70,33 +59,13 @@ impl Output {
     /// The first `count` waiting bytes have been sent.
     #[inline]
     pub(super) fn advance(&mut self, count: usize) {
-        self.sent = (self.sent + count).min(self.bytes.len());
+        self.queue.take(count);
         self.sent_position += u64::try_from(count).unwrap_or(0);
     }
 
     /// So many bytes have been sent that never were in the queue, which was empty before them.
     pub(super) fn sent_directly(&mut self, count: usize) {
         self.sent_position += u64::try_from(count).unwrap_or(0);
-    }
-
-    /// Gives an empty buffer back, and closes a large gap at the front of one that is not.
-    #[inline]
-    pub(super) fn tidy(&mut self, pool: &mut BufferPool) {
-        if self.sent == self.bytes.len() {
-            self.sent = 0;
-            if self.bytes.capacity() > 0 {
-                pool.give(std::mem::take(&mut self.bytes));
-            }
-        } else if self.sent >= COMPACT_BYTES && self.sent > self.bytes.len() / 2 {
-            self.bytes.drain(..self.sent);
-            self.sent = 0;
-        }
-    }
-
-    /// Drops what is queued.
-    pub(super) fn forget(&mut self, pool: &mut BufferPool) {
-        self.sent = self.bytes.len();
-        self.tidy(pool);
     }
 
     /// Asks to be told when the stream has been sent up to `position`.
@@ -136,7 +105,7 @@ mod tests {
         assert!(output.collect_acks());
         assert_eq!(output.acked, 1);
         output.advance(4);
-        output.tidy(&mut pool);
+        output.queue.tidy(&mut pool);
         output.collect_acks();
         assert_eq!(
             (output.acked, output.queued(), output.position()),

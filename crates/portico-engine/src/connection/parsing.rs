@@ -8,7 +8,7 @@ use portico_http::{ParseError, ParseErrorCode};
 use super::input::{BodyWish, Phase};
 use super::{Connection, Stop};
 use crate::core::Core;
-use crate::limits::{BODY_PIECE_BYTES, PIPELINED_REQUESTS};
+use crate::limits::{BODY_PIECE_BYTES, PACKET_OUTPUT_BYTES, PIPELINED_REQUESTS, REQUESTS_PER_TURN};
 
 /// Why parsing paused without an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub(super) enum Pause {
     NeedMore,
     /// The application has to do something first: answer, resume, decide on an upgrade.
     Blocked,
+    /// Enough for a turn.
+    Turn,
 }
 
 /// What one step of parsing did.
@@ -46,10 +48,15 @@ impl Connection {
         }
     }
 
-    /// The same in the middle of what has been received: that is handed over to its end, as in Node.
+    /// The same in the middle of what has been received. That is handed over to its end although more output waits than
+    /// the high-water mark allows, as in Node, but not without a bound: Node keeps references to what its programs
+    /// answer with, and so do we, but heads and small bodies are copied.
     fn is_blocked_in_packet(&self, core: &Core) -> bool {
         match self.input.phase {
-            Phase::Head => self.is_head_blocked(),
+            Phase::Head => {
+                let is_far_over = self.input.over && self.waiting_bytes() > PACKET_OUTPUT_BYTES;
+                self.is_head_blocked() || is_far_over && self.is_over(core)
+            }
             Phase::Sized { .. } | Phase::Chunked(_) => {
                 self.input.paused && self.input.body != BodyWish::End
             }
@@ -61,14 +68,25 @@ impl Connection {
         self.input.paused || self.exchanges.len() >= PIPELINED_REQUESTS
     }
 
+    /// Whether no further request is handed over in this turn.
+    pub(super) fn has_told_enough(&self) -> bool {
+        self.input.told_in_turn >= REQUESTS_PER_TURN && matches!(self.input.phase, Phase::Head)
+    }
+
     /// Whether more output waits than the high-water mark allows.
     fn is_over(&self, core: &Core) -> bool {
-        let waiting = self.queued() + self.exchanges.held_bytes();
+        let waiting = self.waiting_bytes();
         waiting > 0
             && core
                 .listeners
                 .find(self.listener)
                 .is_some_and(|listener| waiting > listener.options.high_water_mark)
+    }
+
+    /// Bytes of answers that wait for the kernel or for their turn.
+    #[inline]
+    fn waiting_bytes(&self) -> usize {
+        self.queued() + self.exchanges.held_bytes()
     }
 
     /// Parses `bytes`, which begin where the last call stopped, from `used` on, and moves `used` behind what is done
@@ -87,6 +105,9 @@ impl Connection {
             }
             if self.is_blocked_in_packet(core) {
                 return Ok(Pause::Blocked);
+            }
+            if self.has_told_enough() {
+                return Ok(Pause::Turn);
             }
             let step = match self.input.phase {
                 Phase::Head => match self.parse_head(core, events, input)? {
@@ -147,6 +168,7 @@ impl Connection {
     /// Enters the request whose event has been written.
     fn begin_request(&mut self, head: &Head, input: &[u8]) {
         self.input.sequence = self.input.sequence.wrapping_add(1);
+        self.input.told_in_turn += 1;
         self.input.keep_alive = head.keep_alive;
         self.input.awaits_continue = head.expect == Expect::Continue;
         self.exchanges.push(self.input.sequence);

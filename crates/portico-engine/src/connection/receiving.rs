@@ -42,13 +42,14 @@ impl Connection {
     }
 
     fn receive(&mut self, core: &mut Core, events: &mut EventWriter<'_>) -> Result<bool, Stop> {
+        self.input.told_in_turn = 0;
         if self.input.held {
             self.parse_rest(core, events)?;
         }
         for _ in 0..READS_PER_TURN {
             let blocked = self.is_blocked(core) && !self.is_handshaking();
             if !self.input.readable || self.input.held || blocked {
-                return Ok(false);
+                return Ok(self.input.held && self.has_told_enough());
             }
             if events.remaining() < READ_ROOM_BYTES {
                 return Err(Stop::NeedSpace(READ_ROOM_BYTES));
@@ -77,7 +78,7 @@ impl Connection {
             core.receive = buffer;
             result?;
         }
-        Ok(self.input.readable)
+        Ok(self.input.readable || self.input.held && self.has_told_enough())
     }
 
     /// Bytes of the peer.

@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn an_idle_connection_is_a_few_hundred_bytes() {
         assert!(
-            size_of::<Connection>() <= 448,
+            size_of::<Connection>() <= 456,
             "{} bytes",
             size_of::<Connection>()
         );

@@ -166,7 +166,7 @@ impl Connection {
         tls.failed = true;
         tls.closed = true;
         tls.question = Question::None;
-        self.output.forget(&mut core.buffers);
+        self.output.queue.clear(&mut core.buffers);
         self.exchanges.clear();
         self.input.rest = Vec::new();
         self.input.held = false;
@@ -265,20 +265,29 @@ impl Connection {
         let Some(tls) = &mut self.tls else {
             return Ok(());
         };
-        if tls.queued() > 0 || self.output.queued() == 0 || tls.session.is_handshaking() {
+        if tls.queued() > 0 || self.output.queue.is_empty() || tls.session.is_handshaking() {
             return Ok(());
         }
         tls.wire.clear();
         tls.wire_sent = 0;
         prepare(&mut tls.wire, &mut core.buffers);
-        let unsent = self.output.unsent();
-        let batch = unsent.get(..TLS_BATCH_BYTES).unwrap_or(unsent);
-        let count = batch.len();
-        // It fails only where our side has been ended already.
-        if tls.session.write(batch, &mut tls.wire).is_err() {
-            return Err(Stop::Close(portico_sys::Errno::PIPE.raw_os_error()));
+        let mut left = TLS_BATCH_BYTES;
+        while left > 0 {
+            let Ok(run) = self.output.queue.front() else {
+                return Err(self.body_gone());
+            };
+            let batch = run.get(..left).unwrap_or(run);
+            if batch.is_empty() {
+                break;
+            }
+            let count = batch.len();
+            // It fails only where our side has been ended already.
+            if tls.session.write(batch, &mut tls.wire).is_err() {
+                return Err(Stop::Close(portico_sys::Errno::PIPE.raw_os_error()));
+            }
+            self.output.advance(count);
+            left -= count;
         }
-        self.output.advance(count);
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use portico_channel::layout::{DESTROY_RESET, SHUTDOWN_CLOSE, command, response_flag};
-use portico_channel::{RecordView, Records};
+use portico_channel::{External, RecordView, Records};
 use portico_sys::socket;
 
 use super::Shard;
@@ -19,7 +19,7 @@ impl Shard {
     pub(super) fn apply_records(
         &mut self,
         commands: &[u8],
-        external: Option<&[u8]>,
+        external: Option<External<'_>>,
     ) -> Result<(), CommandError> {
         let mut records = Records::new(commands);
         loop {
@@ -105,7 +105,7 @@ impl Shard {
 struct Command<'a> {
     record: RecordView<'a>,
     offset: usize,
-    external: Option<&'a [u8]>,
+    external: Option<External<'a>>,
 }
 
 impl<'a> Command<'a> {
@@ -122,14 +122,14 @@ impl<'a> Command<'a> {
         if self.record.flags() & response_flag::EXTERNAL == 0 {
             return Ok(Payload {
                 bytes: self.bytes(start, length)?,
-                external: false,
+                external: None,
             });
         }
-        let external = self.external.unwrap_or_default();
+        let bytes = self.external.map_or(&[][..], |external| external.bytes());
         match usize::try_from(length) {
-            Ok(length) if length == external.len() => Ok(Payload {
-                bytes: external,
-                external: true,
+            Ok(length) if length == bytes.len() => Ok(Payload {
+                bytes,
+                external: self.external,
             }),
             _ => Err(CommandError::Malformed {
                 offset: self.offset,

@@ -84,7 +84,7 @@ impl Shard {
         if reset {
             let _ = socket::reset_on_close(&connection.socket);
         } else {
-            let _ = connection.flush(&mut self.core);
+            let _ = connection.flush_last(&mut self.core);
         }
         self.end_connection(token, Stop::Close(0));
     }

@@ -87,7 +87,19 @@ impl Shard {
     /// Waits, notes what is ready and sends where there is room, but reads nothing: for a time without event memory.
     pub(crate) fn wait_only(&mut self, timeout: Duration) {
         self.watch_new();
-        self.gather_ready(timeout);
+        // What a turn's bound left unsent does not become ready again.
+        let wait = if self.mark_sendable() {
+            Duration::ZERO
+        } else {
+            timeout
+        };
+        self.gather_ready(wait);
+        self.mark_sendable();
+        self.flush_dirty();
+    }
+
+    /// Has what is queued on connections with work sent next. Returns whether there is anything.
+    fn mark_sendable(&mut self) -> bool {
         let Self {
             core, connections, ..
         } = self;
@@ -98,7 +110,7 @@ impl Shard {
                 connection.send_if_possible(core);
             }
         }
-        self.flush_dirty();
+        !core.dirty.is_empty()
     }
 
     /// Readiness of what is not a connection.

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use portico_channel::Sleeper;
 use portico_channel::layout::{SLOT_BITS, SLOT_MASK, command};
-use portico_channel::{EventWriter, RecordView, Records};
+use portico_channel::{EventWriter, External, RecordView, Records};
 use portico_sys::{Errno, Wake, socket};
 
 use super::application_lane::Lane;
@@ -76,6 +76,7 @@ impl ThreadedEngine {
             let Some(lane) = self.lanes.get_mut(index) else {
                 continue;
             };
+            lane.take_returned();
             lane.send_waiting();
             if let Some(bytes) = lane.take(events) {
                 // The next call begins here, with fresh memory.
@@ -93,12 +94,16 @@ impl ThreadedEngine {
     }
 
     /// Hands commands over to the threads they concern. `external` is the body of the last record (flag `EXTERNAL`);
-    /// it is copied.
+    /// it is copied in pieces, and kept where it is while its connection has not sent what was copied before.
     ///
     /// # Errors
     /// [`CommandError`]: the records can't be told apart, or an earlier submission held a bad one, which has come out
     /// meanwhile (its offset is then that within its part of the submission).
-    pub fn submit(&mut self, commands: &[u8], external: Option<&[u8]>) -> Result<(), CommandError> {
+    pub fn submit(
+        &mut self,
+        commands: &[u8],
+        external: Option<External<'_>>,
+    ) -> Result<(), CommandError> {
         let mut records = Records::new(commands);
         let bits = thread_bits(self.lanes.len());
         let mut result = Ok(());
@@ -117,6 +122,7 @@ impl ThreadedEngine {
             }
         }
         for lane in &mut self.lanes {
+            lane.take_returned();
             lane.send_waiting();
             lane.shared.wake_engine();
         }
@@ -124,7 +130,13 @@ impl ThreadedEngine {
         result.and(reported.map_or(Ok(()), Err))
     }
 
-    fn route(&mut self, record: RecordView<'_>, bytes: &[u8], external: Option<&[u8]>, bits: u32) {
+    fn route(
+        &mut self,
+        record: RecordView<'_>,
+        bytes: &[u8],
+        external: Option<External<'_>>,
+        bits: u32,
+    ) {
         let to_all = matches!(
             record.kind(),
             command::TEMPLATE | command::CLOSE_IDLE | command::CLOSE_ALL

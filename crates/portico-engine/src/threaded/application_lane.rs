@@ -2,16 +2,18 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
-use portico_channel::layout::{command, response_flag};
+use portico_channel::layout::{DESTROY_RESET, command, event, response_flag};
 use portico_channel::{
-    CommandWriter, EventWriter, RecordView, Records, RingReader, RingWriter, ring,
+    CommandWriter, EventWriter, External, RecordView, Records, RingReader, RingWriter, ring,
 };
 
 use super::application_end::gone;
 use super::engine_end::{Application, EngineEnd};
 use super::lane::{BESIDE, BESIDE_BYTES, Beside, RING_BYTES, Shared};
+use super::lending::{Lending, Parcel, Returned};
 use crate::Shard;
 
 /// One engine thread as its application sees it.
@@ -23,6 +25,13 @@ pub(super) struct Lane {
     /// Commands that found no room in the ring. Bounded by what the application queues: its streams see no progress
     /// (`FLUSHED`) until these are applied.
     waiting: Vec<u8>,
+    /// Large bodies on their way.
+    lending: Lending,
+    /// Connections whose end was in the events taken last. The application may still write about them before it reads
+    /// of it.
+    closed: Vec<u32>,
+    /// Empty between calls; kept for its memory.
+    returned: Vec<Returned>,
     pub(super) thread: Option<JoinHandle<()>>,
 }
 
@@ -64,6 +73,9 @@ impl Lane {
             commands: command_writer,
             events: event_reader,
             waiting: Vec::new(),
+            lending: Lending::default(),
+            closed: Vec::new(),
+            returned: Vec::new(),
             thread: Some(thread),
         })
     }
@@ -79,6 +91,9 @@ impl Lane {
 
     /// Copies whole records. `Some`: one of so many bytes did not fit.
     pub(super) fn take(&mut self, events: &mut EventWriter<'_>) -> Option<usize> {
+        for token in self.closed.drain(..) {
+            self.lending.forget(token);
+        }
         loop {
             let bytes = self.events.peek();
             if bytes.is_empty() {
@@ -86,7 +101,11 @@ impl Lane {
             }
             let (fits, next) = whole_records(bytes, events.remaining());
             if fits > 0 {
-                let taken = events.append(bytes.get(..fits).unwrap_or_default());
+                let records = bytes.get(..fits).unwrap_or_default();
+                if !self.lending.is_empty() {
+                    self.closed.extend(closed_in(records));
+                }
+                let taken = events.append(records);
                 debug_assert!(taken.is_ok());
                 self.events.consume(fits);
             }
@@ -106,18 +125,77 @@ impl Lane {
     }
 
     /// Queues one record, in order.
-    pub(super) fn queue(&mut self, record: RecordView<'_>, bytes: &[u8], external: Option<&[u8]>) {
+    pub(super) fn queue(
+        &mut self,
+        record: RecordView<'_>,
+        bytes: &[u8],
+        external: Option<External<'_>>,
+    ) {
         let uses_external = matches!(
             record.kind(),
             command::RESPOND | command::DATA | command::RAW | command::FEED
         ) && record.flags() & response_flag::EXTERNAL != 0;
-        let external = external.filter(|_| uses_external);
-        if external.is_none() && bytes.len() <= BESIDE_BYTES {
-            return self.write(bytes);
+        let Some(external) = external.filter(|_| uses_external) else {
+            if self.lending.is_empty() || !self.lending.keeps(record, bytes) {
+                self.write_plain(bytes);
+            }
+            return;
+        };
+        if record.kind() == command::FEED {
+            return self.write_beside(bytes, Some(external.bytes()));
         }
-        let external = external.map(|body| self.shared.copy_beside(body));
+        let mut lending = std::mem::take(&mut self.lending);
+        lending.lend(record, external, |parcel| self.write_parcel(parcel));
+        self.lending = lending;
+        self.note_waiting();
+    }
+
+    /// Sends what waited for pieces of bodies to be sent.
+    pub(super) fn take_returned(&mut self) {
+        let mut returned = std::mem::take(&mut self.returned);
+        self.shared.take_returned(&mut returned);
+        if !returned.is_empty() {
+            let mut lending = std::mem::take(&mut self.lending);
+            for piece in returned.drain(..) {
+                lending.returned(piece, |parcel| self.write_parcel(parcel));
+            }
+            self.lending = lending;
+            self.note_waiting();
+            self.shared.wake_engine();
+        }
+        self.returned = returned;
+    }
+
+    /// Tells the engine thread whether to wake us for what it gives back.
+    fn note_waiting(&self) {
+        let waits = !self.lending.is_empty() && self.lending.waits();
+        self.shared.lending_waits.store(waits, Ordering::Release);
+    }
+
+    fn write_parcel(&mut self, parcel: Parcel<'_>) {
+        match parcel {
+            Parcel::Record(record) => self.write_plain(record),
+            Parcel::Piece { record, body } => self.write_beside(record, Some(body)),
+            Parcel::Gone { token } => {
+                let mut end = CommandWriter::new();
+                end.simple(command::DESTROY, DESTROY_RESET, token);
+                self.write(end.as_bytes());
+            }
+        }
+    }
+
+    fn write_plain(&mut self, record: &[u8]) {
+        if record.len() > BESIDE_BYTES {
+            self.write_beside(record, None);
+        } else {
+            self.write(record);
+        }
+    }
+
+    fn write_beside(&mut self, record: &[u8], body: Option<&[u8]>) {
+        let external = body.map(|body| self.shared.copy_beside(body));
         self.shared.push_beside(Beside {
-            commands: bytes.to_vec(),
+            commands: record.to_vec(),
             external,
         });
         let mut mark = CommandWriter::new();
@@ -158,7 +236,7 @@ impl Lane {
 
     /// Whether there is nothing to take now.
     pub(super) fn is_empty(&self) -> bool {
-        self.events.is_empty()
+        self.events.is_empty() && !self.shared.has_returned()
     }
 }
 
@@ -172,6 +250,15 @@ fn write_to_ring(ring: &mut RingWriter, record: &[u8]) -> bool {
     space.copy_from_slice(record);
     ring.commit(record.len());
     true
+}
+
+/// The connections whose end is among some records.
+fn closed_in(records: &[u8]) -> impl Iterator<Item = u32> {
+    let closed = |record: &RecordView<'_>| record.kind() == event::CLOSED;
+    Records::new(records)
+        .flatten()
+        .filter(closed)
+        .map(|record| record.word(2))
 }
 
 /// Length of the whole records at the start of `bytes` that fit into `room`, and the size of the first that doesn't.

@@ -1,13 +1,14 @@
 //! The engine thread.
 
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use portico_channel::{EventWriter, Records, RingReader, RingWriter, Sleeper};
+use portico_channel::{EventWriter, External, LentBytes, Records, RingReader, RingWriter, Sleeper};
 use portico_sys::Wake;
 
-use super::lane::{BESIDE, Shared};
+use super::lane::{BESIDE, Beside, Piece, Shared};
 use crate::{Shard, TurnOutcome};
 
 /// Free bytes in the events ring with which a turn begins.
@@ -120,18 +121,29 @@ impl EngineEnd {
             if beside > 0 {
                 self.commands.consume(beside);
                 if let Some(beside) = self.shared.take_beside() {
-                    let result = shard.apply(&beside.commands, beside.external.as_deref());
-                    if let Err(error) = result {
-                        self.shared.report(error);
-                    }
-                    if let Some(external) = beside.external {
-                        self.shared.give_back(external);
-                    }
+                    self.apply_beside(shard, beside);
                 }
             }
         }
         if self.shared.application_wants_room.must_be_woken() {
             self.application.wake.wake();
+        }
+    }
+
+    /// A submission that came beside the ring. Its body is kept where it is until it has been sent.
+    fn apply_beside(&self, shard: &mut Shard, beside: Beside) {
+        let Beside { commands, external } = beside;
+        let result = match (external, Records::new(&commands).next()) {
+            (Some(bytes), Some(Ok(record))) => {
+                let piece = Rc::new(Piece::new(bytes, record, &self.shared, &self.application));
+                let keep = || Some(Rc::clone(&piece) as Rc<dyn LentBytes>);
+                let bytes = piece.bytes().unwrap_or_default();
+                shard.apply(&commands, Some(External::lent(bytes, &keep)))
+            }
+            _ => shard.apply(&commands, None),
+        };
+        if let Err(error) = result {
+            self.shared.report(error);
         }
     }
 

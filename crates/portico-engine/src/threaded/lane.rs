@@ -2,11 +2,14 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use portico_channel::Sleeper;
+use portico_channel::layout::command;
+use portico_channel::{LentBytes, RecordView, Sleeper};
 use portico_sys::Wake;
 
+use super::engine_end::Application;
+use super::lending::Returned;
 use super::mailbox::Mailbox;
 use crate::CommandError;
 
@@ -33,6 +36,55 @@ pub(super) struct Beside {
     pub(super) external: Option<Vec<u8>>,
 }
 
+/// The outside body of a submission, on the engine thread: until it has been sent, or its connection has gone.
+#[derive(Debug)]
+pub(super) struct Piece {
+    bytes: Vec<u8>,
+    token: u32,
+    sequence: u32,
+    shared: Arc<Shared>,
+    application: Arc<Application>,
+}
+
+impl Piece {
+    /// The outside body of a record.
+    pub(super) fn new(
+        bytes: Vec<u8>,
+        record: RecordView<'_>,
+        shared: &Arc<Shared>,
+        application: &Arc<Application>,
+    ) -> Self {
+        Self {
+            bytes,
+            token: record.word(2),
+            sequence: match record.kind() {
+                command::RAW => 0,
+                _ => record.word(3),
+            },
+            shared: Arc::clone(shared),
+            application: Arc::clone(application),
+        }
+    }
+}
+
+impl LentBytes for Piece {
+    fn bytes(&self) -> Option<&[u8]> {
+        Some(&self.bytes)
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        let piece = Returned {
+            token: self.token,
+            sequence: self.sequence,
+            bytes: self.bytes.len(),
+        };
+        let buffer = std::mem::take(&mut self.bytes);
+        self.shared.piece_done(piece, buffer, &self.application);
+    }
+}
+
 /// Empty buffers that travel back. Without them each large body is memory fresh from the system, which is given back
 /// at once: the page faults cost more than the copy.
 #[derive(Debug, Default)]
@@ -57,6 +109,10 @@ pub(super) struct Shared {
     pub(super) stop: AtomicBool,
     beside: Mutex<VecDeque<Beside>>,
     spare: Mutex<Spare>,
+    /// Pieces of large bodies that have been sent or dropped, for the application's thread.
+    returned: Mutex<Vec<Returned>>,
+    /// Whether something of the application's thread waits for them.
+    pub(super) lending_waits: AtomicBool,
     error: Mutex<Option<CommandError>>,
     /// Connections that keep the application's process alive, as of the last turn.
     pub(super) referenced: AtomicUsize,
@@ -73,6 +129,8 @@ impl Shared {
             stop: AtomicBool::new(false),
             beside: Mutex::new(VecDeque::new()),
             spare: Mutex::default(),
+            returned: Mutex::default(),
+            lending_waits: AtomicBool::new(false),
             error: Mutex::new(None),
             referenced: AtomicUsize::new(0),
         })
@@ -112,8 +170,36 @@ impl Shared {
         buffer
     }
 
+    /// A piece of a body has been sent or dropped.
+    fn piece_done(&self, piece: Returned, buffer: Vec<u8>, application: &Application) {
+        self.give_back(buffer);
+        self.returned
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(piece);
+        if self.lending_waits.load(Ordering::Acquire) {
+            application.wake_if_asleep();
+        }
+    }
+
+    /// Pieces that are done since the last call, exchanged for an empty list.
+    pub(super) fn take_returned(&self, list: &mut Vec<Returned>) {
+        let mut returned = self.returned.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::swap(&mut *returned, list);
+    }
+
+    /// Whether [`Shared::take_returned`] would find some that are waited for.
+    pub(super) fn has_returned(&self) -> bool {
+        self.lending_waits.load(Ordering::Acquire)
+            && !self
+                .returned
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .is_empty()
+    }
+
     /// Gives the buffer of an outside body back.
-    pub(super) fn give_back(&self, mut buffer: Vec<u8>) {
+    fn give_back(&self, mut buffer: Vec<u8>) {
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         if spare.bytes + buffer.capacity() <= SPARE_BYTES {
             buffer.clear();

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use portico_channel::layout::{event, response_flag as flag};
-use portico_channel::{CommandWriter, EventWriter, Records, Response};
+use portico_channel::{CommandWriter, EventWriter, External, Records, Response};
 use portico_engine::{ListenerId, ListenerOptions, Shard, TurnOutcome};
 
 /// How long anything may take before a test fails.
@@ -210,7 +210,17 @@ impl Server {
 
     pub(crate) fn submit_with(&mut self, external: Option<&[u8]>) {
         let commands = std::mem::take(&mut self.commands);
-        self.shard.apply(commands.as_bytes(), external).unwrap();
+        self.shard
+            .apply(commands.as_bytes(), external.map(External::from))
+            .unwrap();
+    }
+
+    /// Applies what is in `commands`, the last of which has its body outside.
+    pub(crate) fn submit_external(&mut self, external: External<'_>) {
+        let commands = std::mem::take(&mut self.commands);
+        self.shard
+            .apply(commands.as_bytes(), Some(external))
+            .unwrap();
     }
 
     /// A whole answer with Content-Length, and the submission.

@@ -171,7 +171,7 @@ export class CommandWriter {
     const next = (end + 3) & ~3;
     this.#words[at >> 2] = next - at;
     if (this.#target !== this.bytes) {
-      this.#engine?.submitFrom(this.#target.subarray(0, next), external);
+      this.#engine?.submit(next, external, this.#target);
       this.#aim(this.bytes);
       return;
     }
@@ -214,9 +214,13 @@ function wordsOf(bytes: Buffer): Int32Array {
   return new Int32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >> 2);
 }
 
-/** A chunk as bytes that stay as they are until they have been sent. */
+/**
+ * A chunk as bytes that the engine may keep until they have been sent. Text is encoded here, once. What other threads may
+ * write meanwhile is copied: native code must not read it.
+ */
 function asBytes(chunk: Chunk, encoding: BufferEncoding | undefined): Uint8Array {
-  return typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk;
+  if (typeof chunk === 'string') return Buffer.from(chunk, encoding);
+  return chunk.buffer instanceof SharedArrayBuffer ? Buffer.from(chunk) : chunk;
 }
 
 declare global {

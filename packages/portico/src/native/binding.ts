@@ -112,10 +112,12 @@ export interface EngineOptions {
 
 export interface Engine {
   setSlab(slab: Uint8Array): void;
-  /** Applies `commands[0..length]` and sends. `external` is the body of the last record (flag `EXTERNAL`). */
-  submit(length: number, external?: Uint8Array): void;
-  /** The same for a record that the command buffer has no room for; `commands` is read before this returns. */
-  submitFrom(commands: Uint8Array, external?: Uint8Array): void;
+  /**
+   * Applies `commands[0..length]` and sends; `commands` are those of the options unless given, and are read before this
+   * returns. `external` is the body of the last record (flag `EXTERNAL`): what is not sent at once stays where it is and
+   * is kept from being collected until it has been.
+   */
+  submit(length: number, external?: Uint8Array, commands?: Uint8Array): void;
   /**
    * Takes a copy of a bound socket, listens on it and accepts. Returns the listener's number.
    * Throws an Error with `code`, `errno` and `syscall` when listen(2) fails.
