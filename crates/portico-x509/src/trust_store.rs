@@ -111,7 +111,7 @@ impl TrustStore {
     /// Costs at most [`MAX_PATH`] signatures of certificates and as many of revocation lists, with keys of at most
     /// [`MAX_RSA_BITS`]. Does not block.
     ///
-    /// Gives the path that was found, from the leaf to an anchor; where the leaf is an anchor itself, it can end anywhere.
+    /// Gives the path that was found, from the leaf to an anchor.
     ///
     /// # Errors
     /// What OpenSSL would find last, if it went on after each finding.
@@ -141,14 +141,27 @@ impl TrustStore {
         let path = unsafe { path::judge(self.store.0, &sent, purpose.number(), now, more_flags) };
         let mut path = path.ok_or(Refusal::REJECTED)?;
         openssl_rules::apply(&mut path, purpose.extended_key_usage(), now);
-        finding::last(&path.findings).map_or(Ok(path.certificates), Err)
+        finding::last(&path.findings).map_or_else(|| Ok(self.up_to_anchor(path.certificates)), Err)
+    }
+
+    /// With partial chains a leaf can be an anchor itself. The library goes on to what was sent with it, which
+    /// nothing vouches for.
+    fn up_to_anchor(&self, mut path: Vec<Certificate>) -> Vec<Certificate> {
+        if !path.last().is_some_and(|last| self.is_anchor(last)) {
+            path.truncate(1);
+        }
+        path
+    }
+
+    fn is_anchor(&self, certificate: &Certificate) -> bool {
+        self.anchors.iter().any(|anchor| anchor.same(certificate))
     }
 
     /// Whether a leaf is an anchor that signed itself although its keyUsage does not say so. For OpenSSL it is
     /// self-signed and trusted, AWS-LC looks for an issuer; so it must be told that an exact copy is enough.
     fn is_pinned(&self, leaf: &Certificate) -> bool {
         leaf.issued(leaf) == lib::X509_V_ERR_KEYUSAGE_NO_CERTSIGN
-            && self.anchors.iter().any(|anchor| anchor.same(leaf))
+            && self.is_anchor(leaf)
             && leaf.signed_itself()
     }
 }

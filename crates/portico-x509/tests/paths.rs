@@ -383,6 +383,18 @@ fn the_path_goes_from_the_leaf_to_an_anchor() {
     let path = store.unwrap().verify(&sent, Purpose::Client, NOW).unwrap();
     let path: Vec<_> = path.iter().map(Certificate::der).collect();
     assert_eq!(path, ders(&[&end, &middle, &root]));
+    // A leaf that is an anchor is a path, whatever was sent with it.
+    let anchors = ders(&[&end]);
+    let store = TrustStore::new(&TrustOptions {
+        anchors: &anchors,
+        partial_chains: true,
+        ..TrustOptions::default()
+    });
+    let path = store.unwrap().verify(&sent, Purpose::Client, NOW).unwrap();
+    assert_eq!(
+        path.iter().map(Certificate::der).collect::<Vec<_>>(),
+        anchors
+    );
 }
 
 #[test]

@@ -55,19 +55,15 @@ pub fn run(bytes: &[u8]) {
     }
 }
 
-/// An accepted path begins with the leaf, ends in an anchor (or begins with one), and has nothing in it that was changed
-/// after it was signed.
+/// An accepted path begins with the leaf, ends in an anchor, and has nothing in it that was changed after it was signed.
 fn check_path(path: &[Certificate], store: &TrustStore, leaf: &[u8], signed: &[Vec<u8>]) {
     assert!((1..=MAX_PATH).contains(&path.len()));
     let ders: Vec<_> = path.iter().map(Certificate::der).collect();
     let leaf = Certificate::read(leaf).expect("a leaf that was accepted");
     assert_eq!(ders.first(), Some(&leaf.der()));
     let anchors: Vec<_> = store.anchors().iter().map(Certificate::der).collect();
-    let ends = [ders.first(), ders.last()];
-    assert!(
-        ends.into_iter().flatten().any(|end| anchors.contains(end)),
-        "one end is an anchor"
-    );
+    let last = ders.last().expect("it is not empty");
+    assert!(anchors.contains(last), "it ends in an anchor");
     for der in &ders {
         assert!(
             signed.contains(der) || anchors.contains(der),
