@@ -313,6 +313,20 @@ module.exports = {
     res.write('x');
     res.end();
   })),
+  the_end_behind_requests_whose_answers_wait_in_bulk: async (log) => {
+    const server = http.createServer((req, res) => {
+      if (req.method === 'GET') return void setTimeout(() => res.end('first'), 30);
+      req.resume();
+      res.end('y'.repeat(1_000_000));
+    });
+    const client = new RawClient(await listen(server), { allowHalfOpen: true });
+    client.write(NEXT + sized(10) + NEXT);
+    client.socket.end();
+    await client.until('never', 1000);
+    log('wire', client.received.includes('first'), client.received.split('y').length - 1 >= 1_000_000, client.ended);
+    client.destroy();
+    await close(server);
+  },
   the_end_of_a_client_that_waits_for_its_answer: async (log) => {
     const server = http.createServer((req, res) => {
       req.on('aborted', () => log('server', 'aborted'));

@@ -1,6 +1,7 @@
 /** The end of responses, of connections, and of what was in flight on them. */
 
 import process = require('node:process');
+import { getDefaultHighWaterMark } from 'node:stream';
 import { getSystemErrorName } from 'node:util';
 import diagnostics = require('node:diagnostics_channel');
 import type { Connection } from '../lane/connection';
@@ -175,7 +176,10 @@ function endWithPeer(connection: Connection): void {
   const { current, server: { server } } = connection;
   if (connection.destroying || connection.closed || !connection.peerHasEnded) return;
   if (!connection.ended && (connection.orphanedAcks > 0 || current !== null && hasAcks(current))) return;
-  // Node has not read the end yet where a body waits for its reader.
+  // Node has not read the end yet where so much waits behind earlier answers that it has stopped reading.
+  const waiting = connection.queue?.reduce((bytes, { unsentBytes }) => bytes + unsentBytes, 0) ?? 0;
+  if (!connection.ended && waiting >= getDefaultHighWaterMark(false)) return;
+  // Nor where a body waits for its reader.
   const last = connection.queue?.at(-1) ?? current;
   if (last !== null && !last.request.destroyed && isBehind(last)) {
     connection.peerHasEnded = false;
