@@ -56,6 +56,7 @@ export function flushedOf(connection: Connection, sequence: number, count: numbe
   const exchange = sequence === 0 ? undefined : connection.find(sequence);
   for (let left = count; left > 0; left--) {
     if (sequence === 0) connection.written();
+    else if (exchange === undefined && connection.orphanedAcks > 0) connection.orphanedAcks--;
     const ack = exchange?.acks?.shift();
     if (exchange === undefined || ack === undefined) continue;
     acknowledge(exchange, ack, queuedBytes);
@@ -64,6 +65,7 @@ export function flushedOf(connection: Connection, sequence: number, count: numbe
     connection.finishing = true;
     process.nextTick(goOn, connection);
   }
+  if (connection.peerHasEnded) setImmediate(endWithPeer, connection);
 }
 
 function goOn(connection: Connection): void {
