@@ -6,7 +6,7 @@ const isComplete = (answer) => /^(\d+ )+("|\d+ bytes)/.test(answer);
 const CHOSEN = [
   {
     reason: 'what was received is answered before the peer’s end counts: where node:http loses an answer to the end of a client, or to a reset, it arrives',
-    matches: ({ field, portico, node }) => field.startsWith('answer') && isComplete(portico) && /none|cut short/.test(node),
+    matches: ({ field, portico, node }, { behaviour }) => field.startsWith('answer') && isComplete(portico) && /none|cut short/.test(node) && !/destroy|socket-end|throws/.test(behaviour),
   },
   {
     reason: 'a head is the head of an answer: it differs where the answer does, and that is judged',
