@@ -277,7 +277,8 @@ impl Flow {
                 }
                 Held::Body(mut body) => {
                     let owner = body.owner().ok_or(Gone)?;
-                    self.send_body(&mut body, owner.bytes().ok_or(Gone)?, send);
+                    let bytes = body.bytes(&*owner).ok_or(Gone)?;
+                    self.send_body(&mut body, bytes, send);
                     if body.is_done() {
                         ended |= body.ends();
                     } else {

@@ -104,6 +104,12 @@ impl OutsideBody {
         self.owner.clone()
     }
 
+    /// The whole body as its owner has it now; `None` if the memory has been taken away, or is less than it was.
+    #[must_use]
+    pub fn bytes<'a>(&self, owner: &'a dyn LentBytes) -> Option<&'a [u8]> {
+        owner.bytes()?.get(..self.length)
+    }
+
     /// Cuts the next piece off, `most` bytes of body at most. Returns the record without body and padding, and which
     /// bytes of the body belong to it. With [`Placing::Inside`] these follow it, and padding to four bytes.
     pub fn cut(&mut self, most: usize, placing: Placing) -> (Vec<u8>, Range<usize>) {
