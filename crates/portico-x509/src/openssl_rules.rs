@@ -15,9 +15,13 @@ use crate::limits::{MAX_PATH, MIN_DIGEST_SECURITY_BITS, MIN_EC_BITS, MIN_RSA_BIT
 use crate::path::Path;
 
 /// Adds to a path's findings what OpenSSL would find, and takes out what it would not.
-pub(crate) fn apply(path: &mut Path, extended_key_usage: u32, now: i64) {
+/// `is_pinned`: the leaf is an anchor that signed itself.
+pub(crate) fn apply(path: &mut Path, is_pinned: bool, extended_key_usage: u32, now: i64) {
     forgive_unmarked_authorities(path, extended_key_usage);
     judge_lone_leaf(path, now);
+    if !is_pinned {
+        refuse_a_leaf_of_its_issuers_name(path);
+    }
     let too_long = path.certificates.len() >= MAX_PATH;
     for finding in &mut path.findings {
         // `build_chain`: CERT_CHAIN_TOO_LONG.
@@ -77,6 +81,15 @@ fn judge_lone_leaf(path: &mut Path, now: i64) {
     }
     if let Some(number) = leaf.untimely(now) {
         path.findings.push(Finding::of_library(number, 0));
+    }
+}
+
+/// `build_chain` looks for no issuer of a leaf that names itself as one, even where its keyUsage says that it is none.
+fn refuse_a_leaf_of_its_issuers_name(path: &mut Path) {
+    if let [leaf, _, ..] = path.certificates.as_slice()
+        && leaf.issued(leaf) == lib::X509_V_ERR_KEYUSAGE_NO_CERTSIGN
+    {
+        path.findings.push(Finding::of_rule(18, 0));
     }
 }
 

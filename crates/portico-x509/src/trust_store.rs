@@ -132,7 +132,8 @@ impl TrustStore {
         let (leaf, others) = sent.split_first().ok_or(Refusal::REJECTED)?;
         let sent = Sent { leaf, others };
         let now = i64::try_from(now).unwrap_or(i64::MAX);
-        let more_flags = if self.is_pinned(leaf) {
+        let is_pinned = self.is_pinned(leaf);
+        let more_flags = if is_pinned {
             lib::X509_V_FLAG_PARTIAL_CHAIN
         } else {
             0
@@ -140,7 +141,7 @@ impl TrustStore {
         // SAFETY: the store lives as long as `self`.
         let path = unsafe { path::judge(self.store.0, &sent, purpose.number(), now, more_flags) };
         let mut path = path.ok_or(Refusal::REJECTED)?;
-        openssl_rules::apply(&mut path, purpose.extended_key_usage(), now);
+        openssl_rules::apply(&mut path, is_pinned, purpose.extended_key_usage(), now);
         finding::last(&path.findings).map_or_else(|| Ok(self.up_to_anchor(path.certificates)), Err)
     }
 

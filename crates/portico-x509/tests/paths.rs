@@ -302,6 +302,18 @@ fn a_leaf_that_signed_itself_is_trusted_as_an_exact_copy_only() {
 }
 
 #[test]
+fn a_leaf_that_names_itself_as_issuer_is_self_signed() {
+    let root = root("root", 0);
+    let with_id = leaf("root", 5, &root);
+    assert_eq!(judge(&[&root], &[&with_id], &[]), OK);
+    let without = Recipe {
+        subject_key_id: None,
+        ..with_id
+    };
+    assert_eq!(judge(&[&root], &[&without], &[]), SELF_SIGNED_LEAF);
+}
+
+#[test]
 fn the_newest_revocation_list_counts() {
     let root = root("root", 0);
     let end = leaf("user", 5, &root);
