@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { spawn } from 'node:child_process';
+import http from 'node:http';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
@@ -39,6 +40,37 @@ test('Express, ws and socket.io share a port with another process', async (t) =>
     await once(client, 'connect');
     assert.equal(await client.emitWithAck('shout', 'hello'), 'HELLO', transports.join());
   }
+});
+
+test('socket.io leaves the other WebSockets of its server open: sockets count while they are used', async (t) => {
+  const host = await startHost(t);
+  await host.member('host/apps/two-websockets.cjs', `http://*:${host.port}/`);
+  const socket = new WebSocket(`${host.url.replace('http', 'ws')}/own`);
+  t.after(() => socket.terminate());
+  await once(socket, 'open');
+  const counts = [];
+  for (let round = 0; round < 20; round++) {
+    socket.send('x'.repeat(1000));
+    const [data] = await once(socket, 'message');
+    counts.push(String(data).split(' ').slice(1).map(Number));
+    await new Promise((resolve) => setTimeout(resolve, 10)); // past socket.io's limit, in all
+  }
+  assert.equal(socket.readyState, WebSocket.OPEN);
+  const [[firstRead, firstWritten], [secondRead, secondWritten]] = counts;
+  assert.equal(secondRead - firstRead, 1008, 'a frame of 1,000 bytes with its head and mask');
+  assert.ok(firstWritten >= 129 && secondWritten - firstWritten > 1000, JSON.stringify(counts.slice(0, 2)));
+});
+
+test('an HTTP connection counts the requests and answers of its process', async (t) => {
+  const host = await startHost(t);
+  await host.member('host/apps/two-websockets.cjs', `http://*:${host.port}/`);
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+  t.after(() => agent.destroy());
+  const ask = async () => JSON.parse((await request(`${host.url}/traffic`, { agent, headers: { 'x-filler': 'y'.repeat(500) } })).body);
+  const [first, second] = [await ask(), await ask()];
+  assert.equal(first.bytesWritten, 0);
+  assert.ok(first.bytesRead > 500 && second.bytesRead > 1000, JSON.stringify([first, second]));
+  assert.ok(second.bytesWritten > 17, JSON.stringify(second));
 });
 
 test('the workers of a cluster share a prefix', async (t) => {

@@ -54,9 +54,10 @@ impl Channels {
 impl From<Channels> for AttachedEngine {
     fn from(channels: Channels) -> Self {
         let Channels { bell, ends } = channels;
+        let slot_mask = SLOT_MASK >> shard_bits(ends.len());
         let lanes = ends
             .into_iter()
-            .map(|(end, ringer)| Lane::new(end, ringer))
+            .map(|(end, ringer)| Lane::new(end, ringer, slot_mask))
             .collect();
         // The host rings for the first event already: to it this side sleeps from the start.
         Self {
@@ -180,14 +181,23 @@ impl AttachedEngine {
             }
             return;
         }
-        let bits = self.lanes.len().next_power_of_two().trailing_zeros();
-        let index = (record.word(2) & SLOT_MASK) >> (SLOT_BITS - bits);
-        if let Some(lane) = usize::try_from(index)
-            .ok()
-            .and_then(|index| self.lanes.get_mut(index))
-        {
+        let index = self.lane_of(record.word(2));
+        if let Some(lane) = self.lanes.get_mut(index) {
             lane.queue(record, bytes, external);
         }
+    }
+
+    /// The number of the shard stands in the highest bits of a token's slot.
+    fn lane_of(&self, token: u32) -> usize {
+        let index = (token & SLOT_MASK) >> (SLOT_BITS - shard_bits(self.lanes.len()));
+        usize::try_from(index).unwrap_or(usize::MAX)
+    }
+
+    /// Bytes that this process has read and written on a connection so far: heads, bodies and raw bytes, without chunk
+    /// framing and without what the host adds. `None` of a connection of which nothing has come.
+    #[must_use]
+    pub fn connection_traffic(&self, token: u32) -> Option<(u64, u64)> {
+        self.lanes.get(self.lane_of(token))?.traffic(token)
     }
 
     /// Whether [`AttachedEngine::take`] would find something now.
@@ -239,4 +249,9 @@ impl AttachedEngine {
     pub fn unsupported() -> io::Error {
         portico_sys::Errno::OPNOTSUPP.into()
     }
+}
+
+/// Bits of a slot that hold the number of the shard.
+fn shard_bits(shards: usize) -> u32 {
+    shards.next_power_of_two().trailing_zeros()
 }

@@ -9,6 +9,7 @@ use portico_sys::Ringer;
 
 use crate::outflow::{Outflow, PIECE_BYTES, Parcel};
 use crate::scan::{Credit, Scanned, Taken, scan};
+use crate::traffic::Traffic;
 
 /// Bytes of `RESPOND` before its payload.
 const RESPOND_BYTES: usize = 44;
@@ -26,6 +27,7 @@ pub(crate) struct Lane {
     waiting: VecDeque<Vec<u8>>,
     /// Records beyond the windows of their answers.
     outflow: Outflow,
+    traffic: Traffic,
     /// Credits of the records taken last; empty between calls.
     credits: Vec<Credit>,
     /// Connections whose end was in the records taken last. The application may still write about them before it reads
@@ -36,12 +38,13 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    pub(crate) fn new(end: ApplicationEnd, ringer: Ringer) -> Self {
+    pub(crate) fn new(end: ApplicationEnd, ringer: Ringer, slot_mask: u32) -> Self {
         Self {
             end,
             ringer,
             waiting: VecDeque::new(),
             outflow: Outflow::default(),
+            traffic: Traffic::new(slot_mask),
             credits: Vec::new(),
             closed: Vec::new(),
             broken: false,
@@ -61,6 +64,7 @@ impl Lane {
         let Self {
             end,
             outflow,
+            traffic,
             credits,
             closed: gone,
             ..
@@ -76,7 +80,7 @@ impl Lane {
                 used,
                 kept,
                 lacking,
-            } = scan(records, &mut taken, credits, |token| {
+            } = scan(records, &mut taken, credits, traffic, |token| {
                 outflow.forget(token);
                 gone.push(token);
                 closed(token);
@@ -136,6 +140,7 @@ impl Lane {
         bytes: &[u8],
         external: Option<External<'_>>,
     ) {
+        self.traffic.count_command(record);
         let has_body = matches!(
             record.kind(),
             command::RESPOND | command::DATA | command::RAW
@@ -145,6 +150,11 @@ impl Lane {
             None if bytes.len() > 2 * PIECE_BYTES => self.queue_large(record, bytes),
             None => self.send(record, bytes),
         }
+    }
+
+    /// Bytes that this process has read and written on a connection so far.
+    pub(crate) fn traffic(&self, token: u32) -> Option<(u64, u64)> {
+        self.traffic.of(token)
     }
 
     /// Rings if the host sleeps.

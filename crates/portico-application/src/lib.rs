@@ -10,6 +10,7 @@ mod lane;
 mod outflow;
 mod registration;
 mod scan;
+mod traffic;
 
 pub use attached_engine::{AttachedEngine, Channels};
 pub use registration::{RegisterError, Registration, find_and_register, register};

@@ -3,6 +3,8 @@
 use portico_channel::layout::{event, flushed_flag};
 use portico_channel::shared::Broken;
 
+use crate::traffic::Traffic;
+
 /// What was taken from a lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Taken {
@@ -40,6 +42,7 @@ pub(crate) fn scan(
     bytes: &mut [u8],
     taken: &mut Taken,
     credits: &mut Vec<Credit>,
+    traffic: &mut Traffic,
     mut closed: impl FnMut(u32),
 ) -> Result<Scanned, Broken> {
     let mut used = 0;
@@ -66,7 +69,11 @@ pub(crate) fn scan(
                 }
             }
             event::CLOSED => closed(token),
-            event::REQUEST => taken.requests += 1,
+            event::REQUEST => {
+                taken.requests += 1;
+                traffic.count_event(kind, token, record);
+            }
+            event::BODY | event::RAW => traffic.count_event(kind, token, record),
             event::CREDIT => {
                 let word = |index: usize| word(record, index * 4).unwrap_or(0);
                 credits.push(Credit {

@@ -20,7 +20,7 @@
 //! TypeScript copy.
 
 /// Version of the records and of the memory that carries them between processes. Both sides must have the same.
-pub const LAYOUT_VERSION: u32 = 1;
+pub const LAYOUT_VERSION: u32 = 2;
 
 /// Number of low bits of a connection token that hold the slot.
 pub const SLOT_BITS: u32 = 20;

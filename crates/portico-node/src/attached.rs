@@ -73,9 +73,9 @@ impl Attached {
 
     pub(crate) fn close_listener(&mut self, _listener: ListenerId) {}
 
-    /// The host counts; nobody asks it for each connection.
-    pub(crate) fn connection_traffic(&mut self, _token: u32) -> Option<(u64, u64)> {
-        None
+    /// What this process has read and written; the host's exact figures come with the end.
+    pub(crate) fn connection_traffic(&mut self, token: u32) -> Option<(u64, u64)> {
+        self.0.connection_traffic(token)
     }
 
     pub(crate) fn add_tls_context(&mut self, _context: portico_tls::Context) -> u32 {

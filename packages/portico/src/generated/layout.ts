@@ -1,6 +1,6 @@
 // Generated from crates/portico-channel/src/layout.rs by `make generate`. Do not edit.
 
-export const LAYOUT_VERSION = 1;
+export const LAYOUT_VERSION = 2;
 export const SLOT_BITS = 20;
 export const SLOT_MASK = 1048575;
 export const GENERATION_BITS = 11;
