@@ -5,7 +5,7 @@
 //! | requests nobody has taken | a queue | `QueueOptions::length` with their body and as many without × (a head and its table, 64 KiB + 16 KiB, and [`WAITING_BYTES`] of body) |
 //! | requests without their body | a queue | `QueueOptions::max_uploads` for each member; of one client address a sixteenth when half of them are there |
 //! | events a member has not taken | a member | [`FULL_BYTES`] of requests (then others get them), [`BEHIND_BYTES`] and one turn of bodies; [`BACKLOG_BYTES`] of everything: then it is dropped |
-//! | output a client has not read | an answer or tunnel | `ANSWER_WINDOW_BYTES` and one record; answers of a connection: the engine's 64 |
+//! | output a client has not read | an answer or tunnel | `ANSWER_WINDOW_BYTES` and one record; answers of a connection: [`PIPELINED_REQUESTS`] |
 //! | templates | a member | 255 × `TEMPLATE_BYTES` |
 //! | a record that comes in parts | a member | [`RECORD_BYTES`] |
 //! | acknowledgements | an answer | one per record of its window: records have 20 bytes or more |
@@ -27,6 +27,8 @@ pub(crate) const WAITING_BYTES: usize = 16 * 1024;
 pub(crate) const COPY_BYTES: usize = 256 * 1024;
 /// Bytes of commands of one member handled before the others get their turn.
 pub(crate) const TURN_BYTES: usize = 256 * 1024;
+/// Requests of one connection that wait for their answers: each may have a window of its own.
+pub(crate) const PIPELINED_REQUESTS: usize = 16;
 /// Bytes of a record that comes in parts.
 pub(crate) const RECORD_BYTES: usize = portico_channel::layout::RECORD_BYTES as usize;
 /// Bytes of a head kept under a number.

@@ -17,7 +17,7 @@ use portico_sys::{Bell, Errno, Ringer, Wake};
 use crate::client::MemberIndex;
 use crate::commands::CommandBuffer;
 use crate::dispatcher::Dispatcher;
-use crate::limits::{EVENT_BYTES, MAX_HEADER_SIZE};
+use crate::limits::{EVENT_BYTES, MAX_HEADER_SIZE, PIPELINED_REQUESTS};
 use crate::mailbox::Mailbox;
 use crate::member::Member;
 use crate::{Endpoint, MemberId, MemberStats, QueueId, QueueStats, Routes, ShardStats};
@@ -310,7 +310,8 @@ struct Loop {
 impl Loop {
     /// On the thread itself: a shard never leaves its thread.
     fn new(base: u32, slots: usize, shared: Arc<Shared>) -> io::Result<Self> {
-        let shard = Shard::with_slots(base, slots)?;
+        let mut shard = Shard::with_slots(base, slots)?;
+        shard.limit_pipelining(PIPELINED_REQUESTS);
         shard.watch(&shared.wake)?;
         Ok(Self {
             shard,

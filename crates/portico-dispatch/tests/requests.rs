@@ -223,6 +223,33 @@ fn draining_closes_behind_the_answer_and_drops_nothing() {
 }
 
 #[test]
+fn of_one_connection_so_many_requests_wait_for_their_answers_and_others_are_served() {
+    const AT_ONCE: usize = 16;
+    let mut host = Host::with_root();
+    let mut app = host.app(1);
+    let mut client = host.connect();
+    client.send("GET /one HTTP/1.1\r\nHost: a\r\n\r\n".repeat(3 * AT_ONCE));
+    let mut waiting: Vec<_> = (0..AT_ONCE).map(|_| app.request()).collect();
+    // Another connection's request overtakes the rest.
+    let mut other = host.connect();
+    other.get("/other");
+    let request = app.request();
+    assert_eq!(request.target, "/other");
+    app.answer(&request, "other");
+    assert_eq!(other.answer().text(), "other");
+    for _ in 0..2 * AT_ONCE {
+        app.answer(&waiting.remove(0), "one");
+        waiting.push(app.request());
+    }
+    for request in waiting {
+        app.answer(&request, "one");
+    }
+    for _ in 0..3 * AT_ONCE {
+        assert_eq!(client.answer().text(), "one");
+    }
+}
+
+#[test]
 fn nothing_runs_behind_an_answer_that_ends_the_connection() {
     let mut host = Host::new();
     host.route("/a/", 1, QueueOptions::default());

@@ -8,7 +8,7 @@ use portico_sys::{Address, Epoll};
 use crate::Counters;
 use crate::buffer_pool::BufferPool;
 use crate::clock::Clock;
-use crate::limits::RECEIVE_BYTES;
+use crate::limits::{PIPELINED_REQUESTS, RECEIVE_BYTES};
 use crate::listener::Listeners;
 use crate::templates::Templates;
 use crate::timers::Timers;
@@ -39,6 +39,8 @@ pub(crate) struct Core {
     pub(crate) pending: VecDeque<PendingEvent>,
     /// Connections that don't keep the application's process alive.
     pub(crate) unreferenced: usize,
+    /// Requests of one connection that may wait for their answers; parsing stops beyond.
+    pub(crate) pipelined_requests: usize,
 }
 
 /// An event to be written when there is room.
@@ -93,6 +95,7 @@ impl Core {
             dirty: Vec::new(),
             pending: VecDeque::new(),
             unreferenced: 0,
+            pipelined_requests: PIPELINED_REQUESTS,
         })
     }
 }

@@ -19,7 +19,8 @@ pub(crate) const ACCEPTS_PER_TURN: u32 = 64;
 pub(crate) const ACCEPT_PAUSE_MS: u64 = 100;
 
 /// Requests of one connection that may wait for their answers. Parsing stops beyond; the peer feels it by TCP. Node has
-/// no such limit (only one on bytes of answers that wait, as we do); no client is known to come near this one.
+/// no such limit (only one on bytes of answers that wait, as we do); no client is known to come near this one. A host has
+/// a smaller one ([`crate::Shard::limit_pipelining`]).
 pub(crate) const PIPELINED_REQUESTS: usize = 1024;
 
 /// Output of a connection beyond which no more than one request is handed over. From `high_water_mark` on no more is
@@ -27,7 +28,8 @@ pub(crate) const PIPELINED_REQUESTS: usize = 1024;
 pub(crate) const PACKET_OUTPUT_BYTES: usize = 1024 * 1024;
 
 /// Requests of one connection handed over in one turn, though more have come in the same packet. The application's
-/// answers are looked at between two turns, so that what waits of them stays within [`PACKET_OUTPUT_BYTES`]. Node hands a packet over to its end; no client is known to pipeline so many at once.
+/// answers are looked at between two turns, so that what waits of them stays within
+/// [`PACKET_OUTPUT_BYTES`]. Node hands a packet over to its end; no client is known to pipeline so many at once.
 pub(crate) const REQUESTS_PER_TURN: u8 = 64;
 
 /// Smallest piece of a body that is handed over when the event memory is nearly full; less than that asks for more

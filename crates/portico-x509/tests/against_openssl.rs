@@ -9,11 +9,22 @@ mod support {
 
 use portico_x509::{Certificate, Purpose, TrustOptions, TrustStore};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use support::certificates::Recipe;
 use support::{openssl, scene};
 
+/// The same chains at each run, so that a change of OpenSSL's cannot fail a change of ours; `PROPTEST_RNG_SEED` and
+/// `PROPTEST_CASES` draw others.
+fn config() -> ProptestConfig {
+    let mut config = ProptestConfig::with_cases(256);
+    if config.rng_seed == RngSeed::Random {
+        config.rng_seed = RngSeed::Fixed(5280);
+    }
+    config
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(config())]
     #[test]
     fn openssl_agrees_on_chains_with_faults(bytes in prop::collection::vec(any::<u8>(), 0..48)) {
         let scene = scene::compose(&bytes);

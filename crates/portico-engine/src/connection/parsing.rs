@@ -8,7 +8,7 @@ use portico_http::{ParseError, ParseErrorCode};
 use super::input::{BodyWish, Phase};
 use super::{Connection, Stop};
 use crate::core::Core;
-use crate::limits::{BODY_PIECE_BYTES, PACKET_OUTPUT_BYTES, PIPELINED_REQUESTS, REQUESTS_PER_TURN};
+use crate::limits::{BODY_PIECE_BYTES, PACKET_OUTPUT_BYTES, REQUESTS_PER_TURN};
 
 /// Why parsing paused without an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Connection {
     pub(super) fn is_blocked(&self, core: &Core) -> bool {
         match self.input.phase {
             Phase::Upgrade { .. } | Phase::Stopped => true,
-            Phase::Head => self.is_head_blocked() || self.input.over && self.is_over(core),
+            Phase::Head => self.is_head_blocked(core) || self.input.over && self.is_over(core),
             Phase::Sized { .. } | Phase::Chunked(_) => match self.input.body {
                 BodyWish::Bytes => self.input.paused,
                 BodyWish::Nothing => true,
@@ -55,7 +55,7 @@ impl Connection {
         match self.input.phase {
             Phase::Head => {
                 let is_far_over = self.input.over && self.waiting_bytes() > PACKET_OUTPUT_BYTES;
-                self.is_head_blocked() || is_far_over && self.is_over(core)
+                self.is_head_blocked(core) || is_far_over && self.is_over(core)
             }
             Phase::Sized { .. } | Phase::Chunked(_) => {
                 self.input.paused && self.input.body != BodyWish::End
@@ -64,8 +64,8 @@ impl Connection {
         }
     }
 
-    fn is_head_blocked(&self) -> bool {
-        self.input.paused || self.exchanges.len() >= PIPELINED_REQUESTS
+    fn is_head_blocked(&self, core: &Core) -> bool {
+        self.input.paused || self.exchanges.len() >= core.pipelined_requests
     }
 
     /// Whether no further request is handed over in this turn.
