@@ -356,7 +356,13 @@ mod tests {
         let (_memory, fd) = SharedMemory::create(CAPACITY).unwrap();
         rustix::io::pwrite(&fd, &7u32.to_ne_bytes(), 4).unwrap();
         let error = SharedMemory::open(&fd).unwrap_err();
-        assert!(matches!(error, OpenError::Version { ours: 1, theirs: 7 }));
+        assert!(matches!(
+            error,
+            OpenError::Version {
+                ours: LAYOUT_VERSION,
+                theirs: 7
+            }
+        ));
         assert!(error.to_string().contains("version 7"));
     }
 
