@@ -142,7 +142,7 @@ for (const [index, operations] of OPERATIONS.entries()) {
 }
 
 /** Lines of the control protocol, as `crates/portico-host` has them in its tests. */
-const register = (prefix) => ({ type: 'register', protocol: 1, layout: 1, prefix, process: { pid: 7, program: 'a.js', node: '20.0.0' } });
+const register = (prefix) => ({ type: 'register', protocol: 2, layout: 2, prefix, process: { pid: 7, program: 'a.js', node: '20.0.0' } });
 const reserve = (prefix, users) => ({ type: 'reserve', action: 'add', prefix, users, groups: [], everyone: false, delegate: true });
 const CONVERSATIONS = [
   [register('http://*:8080/1/'), { type: 'leave' }, { type: 'status' }, { type: 'stop' }],
