@@ -163,6 +163,34 @@ fn paths_of_a_loaded_file_start_at_its_folder() {
 }
 
 #[test]
+fn a_file_may_have_4_mib_and_not_a_byte_more() {
+    let name = format!("portico-config-{}-large.toml", std::process::id());
+    let file = std::env::temp_dir().join(name);
+    let mut text = "[host]\nshards = 2\n#".to_owned();
+    text.extend(std::iter::repeat_n('x', 4 * 1024 * 1024 - text.len()));
+    std::fs::write(&file, &text).unwrap();
+    let largest = Config::load(&file);
+    text.push('x');
+    std::fs::write(&file, &text).unwrap();
+    let larger = Config::load(&file);
+    std::fs::remove_file(&file).unwrap();
+
+    assert_eq!(
+        largest.unwrap().host.shards,
+        parse("[host]\nshards = 2\n").host.shards
+    );
+    let errors: Vec<_> = larger
+        .unwrap_err()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        errors,
+        [format!("{}: is larger than 4 MiB", file.display())]
+    );
+}
+
+#[test]
 fn options_that_need_a_restart_are_named_when_they_differ() {
     let old = Config::default();
     let new = parse("[host]\nshards = 2\ndrain_timeout = \"1s\"\n[limits]\ntimeout = \"1s\"\n");

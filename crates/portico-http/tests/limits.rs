@@ -94,6 +94,28 @@ fn a_head_fits_the_size_that_is_told_for_buffers() {
 }
 
 #[test]
+fn a_name_may_have_as_many_bytes_as_a_field_can_tell_and_not_one_more() {
+    let limits = HeadLimits {
+        max_header_size: 1 << 20,
+        ..HeadLimits::default()
+    };
+    let most = usize::from(u16::MAX);
+    let mut parser = HeadParser::new();
+    let bytes = head_of(&format!("{}: b\r\n", "a".repeat(most)));
+    assert!(parse(&mut parser, &bytes, &limits).unwrap().is_some());
+    let field = parser.fields().iter().next().unwrap();
+    assert_eq!(field.name(&bytes), "a".repeat(most).as_bytes());
+    assert_eq!(field.value(&bytes), b"b");
+
+    let longer = head_of(&format!("{}: b\r\n", "a".repeat(most + 1)));
+    let error = parse(&mut parser, &longer, &limits).unwrap_err();
+    assert_eq!(error.code, ParseErrorCode::HeaderOverflow);
+    assert!(parser.fields().is_empty());
+    // The parser goes on with the next connection's head.
+    assert!(parse(&mut parser, &bytes, &limits).unwrap().is_some());
+}
+
+#[test]
 fn progress_is_fresh_again_after_a_head_and_after_an_error() {
     let limits = HeadLimits::default();
     let mut parser = HeadParser::new();

@@ -95,6 +95,28 @@ mod tests {
     }
 
     #[test]
+    fn all_groups_are_read_and_the_kernel_knows_no_more_than_the_bound() {
+        let most = std::fs::read_to_string("/proc/sys/kernel/ngroups_max").unwrap();
+        assert_eq!(most.trim().parse(), Ok(MAX_GROUPS));
+        // A thread of its own: the groups are those of the thread that makes the sockets.
+        let seen = std::thread::spawn(|| {
+            let group = |number| rustix::process::Gid::from_raw(number);
+            let groups: Vec<_> = (1..=65_537).map(group).collect();
+            let more = rustix::thread::set_thread_groups(&groups);
+            if more == Err(Errno::PERM) {
+                return None; // Only the superuser chooses its groups.
+            }
+            assert_eq!(more, Err(Errno::INVAL));
+            rustix::thread::set_thread_groups(&groups[..MAX_GROUPS]).unwrap();
+            let (ours, _theirs) = UnixStream::pair().unwrap();
+            Some(peer_credentials(&ours).unwrap().gids)
+        });
+        if let Some(gids) = seen.join().unwrap() {
+            assert!(gids[1..].iter().copied().eq(1..=65_536));
+        }
+    }
+
+    #[test]
     fn other_sockets_have_no_credentials() {
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         assert!(peer_credentials(&socket).is_err());
