@@ -320,3 +320,41 @@ fn no_suites(error: &rustls::Error) -> ContextError {
     let text = format!("error:0A0000B9:SSL routines::no cipher match: {error}");
     ContextError::new("ERR_SSL_NO_CIPHER_MATCH", "ciphers", text)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_configuration_for_the_longest_known_sessions_goes_first_and_is_made_anew() {
+        let context = || Context::new(&ContextOptions::default()).unwrap();
+        let named = context();
+        let defaults: Vec<_> = (0..=MAX_ADOPTED).map(|_| context()).collect();
+        let adopt = |default: &Context| named.inner.adopt(&default.inner.sessions).ids;
+        let kept = || named.inner.adopted.lock().unwrap().len();
+
+        let first: Vec<_> = defaults[..MAX_ADOPTED].iter().map(adopt).collect();
+        let again: Vec<_> = defaults[..MAX_ADOPTED].iter().map(adopt).collect();
+        assert!(
+            first
+                .iter()
+                .zip(&again)
+                .all(|(one, other)| Arc::ptr_eq(one, other))
+        );
+        assert_eq!(kept(), MAX_ADOPTED);
+
+        let beyond = adopt(&defaults[MAX_ADOPTED]);
+        assert_eq!(kept(), MAX_ADOPTED);
+        assert!(Arc::ptr_eq(&beyond, &adopt(&defaults[MAX_ADOPTED])));
+        assert!(Arc::ptr_eq(&first[1], &adopt(&defaults[1])));
+        let anew = adopt(&defaults[0]);
+        assert!(!Arc::ptr_eq(&first[0], &anew));
+        // Its sessions are still those of its own default context.
+        for config in [&first[0], &anew] {
+            let store = &defaults[0].inner.sessions.store;
+            assert!(Arc::ptr_eq(&config.session_storage, store));
+        }
+        assert_eq!(kept(), MAX_ADOPTED);
+    }
+}

@@ -207,6 +207,20 @@ mod tests {
     }
 
     #[test]
+    fn no_hash_is_longer_than_the_room_for_one() {
+        assert_eq!(SHA256.hash_bytes(), 32);
+        assert_eq!(SHA384.hash_bytes(), MAX_HASH_BYTES);
+        // rustls gives the key schedule no longer salts or secrets than these.
+        let suites = rustls::crypto::aws_lc_rs::ALL_CIPHER_SUITES.iter();
+        let hashes = suites.map(|suite| suite.tls13().map_or(0, hash_bytes));
+        assert_eq!(hashes.max(), Some(MAX_HASH_BYTES));
+    }
+
+    fn hash_bytes(suite: &rustls::Tls13CipherSuite) -> usize {
+        suite.common.hash_provider.output_len()
+    }
+
+    #[test]
     fn the_secret_of_early_data_is_not_derived() {
         let one = SHA384.extract_from_secret(None, b"one");
         let other = SHA384.extract_from_secret(None, b"other");

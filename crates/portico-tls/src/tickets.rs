@@ -252,6 +252,28 @@ mod tests {
     }
 
     #[test]
+    fn tickets_live_for_a_week_whatever_longer_time_is_asked_for() {
+        for (asked, lifetime) in [
+            (MAX_LIFETIME_SECONDS - 1, MAX_LIFETIME_SECONDS - 1),
+            (MAX_LIFETIME_SECONDS, MAX_LIFETIME_SECONDS),
+            (MAX_LIFETIME_SECONDS + 1, MAX_LIFETIME_SECONDS),
+            (u32::MAX, MAX_LIFETIME_SECONDS),
+        ] {
+            let ticketer = Ticketer::new(&[1; 48], asked).unwrap();
+            assert_eq!(ticketer.lifetime(), lifetime);
+            let Keys::Given(key) = &ticketer.keys else {
+                unreachable!()
+            };
+            let aged = |seconds: u32| {
+                let began = clock::now() - u64::from(seconds);
+                ticketer.decrypt(&key.seal(began, b"s").unwrap())
+            };
+            assert!(aged(lifetime - 60).is_some());
+            assert!(aged(lifetime + 1).is_none());
+        }
+    }
+
+    #[test]
     fn a_resumed_sessions_new_ticket_does_not_prolong_it() {
         let ticketer = Ticketer::new(&[1; 48], 300).unwrap();
         let Keys::Given(key) = &ticketer.keys else {

@@ -5,6 +5,7 @@
 mod common;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::{
     BOTH, Issued, Pair, TLS12, TLS13, ca_params, client_config, client_params, connect, ec_key,
@@ -12,6 +13,7 @@ use common::{
 };
 use portico_tls::{ContextOptions, Identity, TlsError, VerifyError};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, date_time_ymd};
+use rustls::client::ResolvesClientCert;
 
 /// A root, an issuer under it, and a stranger.
 struct World {
@@ -507,5 +509,54 @@ fn a_session_without_certificate_does_not_get_past_a_context_that_wants_one() {
             pair.pump().unwrap_err().code(),
             "ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE"
         );
+    }
+}
+
+/// Notes how many names of authorities a server tells, and sends its certificate whatever they are.
+#[derive(Debug)]
+struct Listener {
+    named: AtomicUsize,
+    own: Arc<dyn ResolvesClientCert>,
+}
+
+impl ResolvesClientCert for Listener {
+    fn resolve(
+        &self,
+        names: &[&[u8]],
+        schemes: &[rustls::SignatureScheme],
+    ) -> Option<Arc<rustls::sign::CertifiedKey>> {
+        self.named.store(names.len(), Ordering::Relaxed);
+        self.own.resolve(names, schemes)
+    }
+
+    fn has_certs(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn with_too_many_anchors_none_is_named_and_all_are_trusted() {
+    let w = world();
+    let mut anchors: Vec<_> = (0..64)
+        .map(|number| self_signed(ca_params(&format!("authority {number}")), ec_key()))
+        .collect();
+    for named in [64, 0] {
+        let last = anchors.last().unwrap();
+        let user = issue(client_params("user"), ec_key(), last);
+        let ca: Vec<_> = anchors.iter().collect();
+        let names = names(&w.options(&ca, &[]));
+        for versions in BOTH {
+            let mut config = client_config(versions, Some(user.identity()));
+            let listener = Arc::new(Listener {
+                named: AtomicUsize::new(usize::MAX),
+                own: Arc::clone(&config.client_auth_cert_resolver),
+            });
+            config.client_auth_cert_resolver = Arc::<Listener>::clone(&listener);
+            let pair = connect(&Arc::new(config), &names).unwrap();
+            assert_eq!(listener.named.load(Ordering::Relaxed), named);
+            let facts = pair.server.facts().unwrap();
+            assert_eq!(facts.verify_error, VerifyError::Ok);
+        }
+        anchors.push(self_signed(ca_params("one more"), ec_key()));
     }
 }

@@ -80,6 +80,43 @@ fn early_data_waits_for_the_choice_of_a_context() {
     assert!(pair.status.handshake_done);
 }
 
+#[test]
+fn so_many_bytes_wait_for_the_choice_of_a_context_and_not_one_more() {
+    // What a ClientHello and its records may have, and 20 KiB.
+    const MOST_WAITING: usize = (96 + 20) * 1024;
+    let issued = server();
+    let names = names(&options(&issued));
+    for beyond in [0, 1] {
+        let mut pair = early(&client(&issued), &names, true, &[]);
+        let mut flight = Vec::new();
+        while pair.client.wants_write() {
+            pair.client.write_tls(&mut flight).unwrap();
+        }
+        let sent = flight.len();
+        let mut output = Vec::new();
+        let mut input = |bytes: &mut [u8]| {
+            let server = &mut pair.server;
+            server.handle_input(bytes, &mut Vec::new(), &mut output)
+        };
+        assert!(input(&mut flight).unwrap().client_hello);
+        let result = input(&mut vec![9; MOST_WAITING + beyond - sent]);
+        if beyond == 0 {
+            assert!(!result.unwrap().handshake_done);
+            assert!(output.is_empty() && pair.server.client_hello().is_some());
+            continue;
+        }
+        assert_eq!(result.unwrap_err().code(), "ERR_SSL_UNEXPECTED_MESSAGE");
+        assert_eq!(output, [21, 3, 3, 0, 2, 2, 10]);
+        // The connection is over, and keeps nothing.
+        assert!(pair.server.client_hello().is_none());
+        assert!(
+            pair.server
+                .handle_input(&mut [9], &mut Vec::new(), &mut output)
+                .is_err()
+        );
+    }
+}
+
 /// What a client gets whose first flight is followed by these bytes, and the server's error.
 fn refused(mut pair: Pair, bytes: &[u8]) -> (AlertDescription, &'static str) {
     let mut flight = Vec::new();
