@@ -83,6 +83,7 @@ pub(crate) fn last(findings: &[Finding]) -> Option<Refusal> {
 }
 
 /// Numbers of OpenSSL 3 that the library has under other numbers, or not at all.
+pub(crate) const UNSPECIFIED: u32 = 1;
 pub(crate) const EE_KEY_TOO_SMALL: u32 = 66;
 pub(crate) const CA_KEY_TOO_SMALL: u32 = 67;
 pub(crate) const CA_MD_TOO_WEAK: u32 = 68;
@@ -109,7 +110,7 @@ fn openssl_number(number: i32) -> u32 {
         lib::X509_V_ERR_CA_MD_TOO_WEAK => CA_MD_TOO_WEAK,
         lib::X509_V_ERR_EC_KEY_EXPLICIT_PARAMS => EC_KEY_EXPLICIT_PARAMS,
         // Errors without a number, or with one that is not known here.
-        ..=0 | 65.. => 1,
+        ..=0 | 65.. => UNSPECIFIED,
         other => other.unsigned_abs(),
     }
 }

@@ -10,7 +10,8 @@ pub const MAX_SENT: usize = 32;
 /// Largest RSA key in a certificate that a peer sends; the library itself would take 16,384 bits.
 pub const MAX_RSA_BITS: u32 = 8_192;
 
-/// Smallest RSA and elliptic-curve keys: OpenSSL's security level 2, its default since 3.2.
+/// Smallest RSA and elliptic-curve keys: OpenSSL's security level 2, its default since 3.2. OpenSSL 3 rounds what it
+/// computes of an RSA key's length, and takes somewhat shorter ones than its documentation says.
 pub(crate) const MIN_RSA_BITS: u32 = 2_048;
 pub(crate) const MIN_EC_BITS: u32 = 224;
 /// Bits of security that a signature's digest must have, likewise.

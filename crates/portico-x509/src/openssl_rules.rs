@@ -9,7 +9,7 @@ use rustls_pki_types::alg_id;
 use crate::Certificate;
 use crate::certificate::Key;
 use crate::finding::{
-    CA_KEY_TOO_SMALL, CA_MD_TOO_WEAK, EE_KEY_TOO_SMALL, Finding, INVALID_CA, Stage,
+    CA_KEY_TOO_SMALL, CA_MD_TOO_WEAK, EE_KEY_TOO_SMALL, Finding, INVALID_CA, Stage, UNSPECIFIED,
 };
 use crate::limits::{MAX_PATH, MIN_DIGEST_SECURITY_BITS, MIN_EC_BITS, MIN_RSA_BITS};
 use crate::path::Path;
@@ -29,8 +29,21 @@ pub(crate) fn apply(path: &mut Path, is_pinned: bool, extended_key_usage: u32, n
             *finding = Finding::of_rule(22, finding.depth);
         }
     }
+    name_unreadable_keys(path);
     let found = path_lengths(&path.certificates).chain(strengths(&path.certificates));
     path.findings.extend(found.collect::<Vec<_>>());
+}
+
+/// AWS-LC looks at the curve of each key, and stops without a number at a key that it can't read. OpenSSL looks at curves
+/// only when told to be strict (`check_extensions`); a key without a known strength is too weak for it.
+fn name_unreadable_keys(path: &mut Path) {
+    let certificates = &path.certificates;
+    for finding in &mut path.findings {
+        let certificate = certificates.get(finding.depth);
+        if finding.code == UNSPECIFIED && certificate.is_some_and(|it| it.key() == Key::Other) {
+            *finding = Finding::of_rule(weak_key(finding.depth), finding.depth);
+        }
+    }
 }
 
 /// `check_ca` gives 4 for an issuer that has no basicConstraints and a keyUsage with keyCertSign. As an anchor that is
@@ -115,17 +128,20 @@ fn strengths(path: &[Certificate]) -> impl Iterator<Item = Finding> {
     path.iter()
         .enumerate()
         .flat_map(move |(depth, certificate)| {
-            let weak_key = if depth == 0 {
-                EE_KEY_TOO_SMALL
-            } else {
-                CA_KEY_TOO_SMALL
-            };
-            let key =
-                (!is_strong_key(certificate.key())).then(|| Finding::of_rule(weak_key, depth));
+            let key = (!is_strong_key(certificate.key()))
+                .then(|| Finding::of_rule(weak_key(depth), depth));
             let digest = (depth < anchor && !is_strong_signature(certificate))
                 .then(|| Finding::of_rule(CA_MD_TOO_WEAK, depth));
             key.into_iter().chain(digest)
         })
+}
+
+fn weak_key(depth: usize) -> u32 {
+    if depth == 0 {
+        EE_KEY_TOO_SMALL
+    } else {
+        CA_KEY_TOO_SMALL
+    }
 }
 
 fn is_strong_key(key: Key) -> bool {

@@ -79,6 +79,65 @@ pub fn verify(
     Err(String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
 }
 
+/// An authority's certificate and key, in files of OpenSSL's.
+pub struct Authority {
+    folder: Folder,
+    certificate: PathBuf,
+    key: PathBuf,
+}
+
+impl Authority {
+    pub fn new(certificate: &[u8], key: &[u8]) -> Self {
+        let folder = Folder::new();
+        let certificate = folder.write("ca", "CERTIFICATE", &[certificate.to_vec()]);
+        let key = folder.write("key", "PRIVATE KEY", &[key.to_vec()]);
+        Self {
+            folder,
+            certificate,
+            key,
+        }
+    }
+
+    /// A certificate for TLS clients, from now on for a week, of this public key (a `SubjectPublicKeyInfo`) and signed
+    /// with this digest. OpenSSL takes keys and digests that other tools refuse to make certificates of.
+    pub fn issue(&self, public_key: &[u8], digest: &str) -> Vec<u8> {
+        let public_key = self
+            .folder
+            .write("public", "PUBLIC KEY", &[public_key.to_vec()]);
+        let extensions = self.folder.0.join("extensions");
+        std::fs::write(&extensions, "extendedKeyUsage = clientAuth\n").unwrap();
+        let mut command = Command::new("openssl");
+        command.args(["x509", "-new", "-subj", "/CN=user", "-set_serial", "7"]);
+        command.args(["-days", "7", "-outform", "DER", &format!("-{digest}")]);
+        option(&mut command, "-force_pubkey", &public_key);
+        option(&mut command, "-CA", &self.certificate);
+        option(&mut command, "-CAkey", &self.key);
+        option(&mut command, "-extfile", &extensions);
+        output_of(&mut command)
+    }
+
+    /// A new public key on a curve: a `SubjectPublicKeyInfo`.
+    pub fn key_on(&self, curve: &str) -> Vec<u8> {
+        let private = self.folder.0.join(curve);
+        let mut command = Command::new("openssl");
+        command.args(["genpkey", "-algorithm", "EC", "-pkeyopt"]);
+        command.arg(format!("ec_paramgen_curve:{curve}"));
+        option(&mut command, "-out", &private);
+        output_of(&mut command);
+        let mut command = Command::new("openssl");
+        command.args(["pkey", "-pubout", "-outform", "DER"]);
+        option(&mut command, "-in", &private);
+        output_of(&mut command)
+    }
+}
+
+fn output_of(command: &mut Command) -> Vec<u8> {
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    output.stdout
+}
+
 fn option(command: &mut Command, name: &str, path: &Path) {
     command.arg(name).arg(path);
 }
