@@ -51,13 +51,31 @@ pub fn open_own(path: &Path, access: Access) -> io::Result<File> {
     Err(refused(wrong))
 }
 
-/// Whether others than its owner and root may write to a file or folder. A group with the number of a user is that user's
-/// own by convention (and its `umask` lets the group write then); what belongs to both is written by nobody else. An
-/// access control list shows as what it lets a group do.
+/// Whether others than its owner and root may write to a file or folder. A person's account often has a group of its own
+/// (with the account's number), and a `umask` that lets this group write: that is nobody else as long as the group has no
+/// further members. The groups of services are not taken for that, since other services are members of them. An access
+/// control list shows as what it lets a group do.
 #[must_use]
 pub fn may_others_write(mode: u32, uid: u32, gid: u32) -> bool {
-    let others = if uid == gid && uid != 0 { 0o002 } else { 0o022 };
-    mode & others != 0
+    let may_group = mode & 0o020 != 0 && !(uid == gid && is_private_group(gid));
+    mode & 0o002 != 0 || may_group
+}
+
+/// Lowest number of a person's account (login.defs, UID_MIN).
+const FIRST_PERSON: u32 = 1000;
+
+fn is_private_group(gid: u32) -> bool {
+    let groups = || std::fs::read_to_string("/etc/group").unwrap_or_default();
+    gid >= FIRST_PERSON && !has_members(&groups(), gid)
+}
+
+/// Whether a group has members in the text of /etc/group: besides those whose first group it is.
+fn has_members(groups: &str, gid: u32) -> bool {
+    let number = gid.to_string();
+    groups.lines().any(|line| {
+        let mut parts = line.split(':').skip(2);
+        parts.next() == Some(&number) && parts.next().is_some_and(|members| !members.is_empty())
+    })
 }
 
 /// All of a file of at most `limit` bytes, wherever links lead.
@@ -190,7 +208,8 @@ mod tests {
     fn a_users_own_group_is_nobody_else() {
         for (mode, uid, gid, others) in [
             (0o600, 1000, 1000, false),
-            (0o775, 1000, 1000, false),
+            (0o775, 60_123, 60_123, false),
+            (0o775, 33, 33, true),
             (0o775, 1000, 100, true),
             (0o775, 0, 0, true),
             (0o757, 1000, 1000, true),
@@ -198,6 +217,14 @@ mod tests {
         ] {
             let row = format!("{mode:o} {uid} {gid}");
             assert_eq!(may_others_write(mode, uid, gid), others, "{row}");
+        }
+    }
+
+    #[test]
+    fn a_group_with_members_is_not_one_users_own() {
+        let groups = "root:x:0:\nada:x:1000:\ngrace:x:1001:alan\n";
+        for (gid, members) in [(1000, false), (1001, true), (1002, false), (100, false)] {
+            assert_eq!(has_members(groups, gid), members, "{gid}");
         }
     }
 

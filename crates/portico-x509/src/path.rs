@@ -50,9 +50,11 @@ pub(crate) unsafe fn judge(
         lib::X509_verify_cert(context)
     };
     let certificates = context.chain();
-    // A failure that the library does not ask about ends the run.
-    if verified != 1 {
-        findings.push(context.error());
+    let last = context.error();
+    // A failure that the library does not ask about ends the run. Should it ever say "verified" beside an error that was
+    // not asked about, that counts as a refusal too.
+    if verified != 1 || findings.is_empty() && last.code != lib::X509_V_OK.unsigned_abs() {
+        findings.push(last);
     }
     clear_errors();
     Some(Path {
