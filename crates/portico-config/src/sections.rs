@@ -77,8 +77,8 @@ entries! {
 settings! {
     /// `[limits]`: the limits of HTTP and of connections, for all ports.
     Limits: "limits";
-    max_header_size: u64 = 16 * KIB, Size(KIB..=8 * MIB), "Node", NewConnections,
-        "Bytes of a request's head. Beyond: 431.";
+    max_header_size: u64 = 16 * KIB, Size(KIB..=64 * KIB), "Node", NewConnections,
+        "Bytes of a request's head, which must fit into a process's channel. Beyond: 431.";
     max_headers_count: u32 = 1000, Count(0..=100_000), "Node", NewConnections,
         "Header fields of a request. 0: no limit of their number.";
     headers_timeout: Duration = seconds(60), Time(NONE..=DAY), "Node", NewConnections,

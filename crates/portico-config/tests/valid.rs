@@ -58,7 +58,7 @@ fn values_arrive() {
         unreserved = "deny"
         idle_exit = "1500ms"
         [limits]
-        max_header_size = "1MiB"
+        max_header_size = "64KiB"
         no_delay = false
         [[listener]]
         address = "[::]:80"
@@ -82,7 +82,7 @@ fn values_arrive() {
     assert_eq!(config.host.shards, 4);
     assert_eq!(config.host.unreserved, Unreserved::Deny);
     assert_eq!(config.host.idle_exit, Duration::from_millis(1500));
-    assert_eq!(config.limits.max_header_size, 1 << 20);
+    assert_eq!(config.limits.max_header_size, 64 << 10);
     assert!(!config.limits.no_delay);
     let address = ListenAddress {
         ip: Some("::".parse().unwrap()),

@@ -7,6 +7,8 @@ mod support;
 use std::io::Read;
 
 use portico_channel::layout::response_flag as flag;
+use portico_dispatch::QueueOptions;
+use portico_engine::ListenerOptions;
 use support::{App, Client, Host, Req};
 
 /// Field lines of about so many bytes.
@@ -62,6 +64,42 @@ fn meanwhile<T: Send + 'static>(
 fn asked(app: &mut App, client: &mut Client) -> Req {
     client.get("/large");
     app.request()
+}
+
+/// A request with a head of so many bytes.
+fn with_head_of(bytes: usize) -> String {
+    let (start, end) = ("GET /long HTTP/1.1\r\nHost: a\r\nX-Long: ", "\r\n\r\n");
+    format!(
+        "{start}{}{end}",
+        "v".repeat(bytes - start.len() - end.len())
+    )
+}
+
+#[test]
+fn a_request_head_beyond_the_limit_gets_431_whatever_the_listener_allows() {
+    let options = ListenerOptions {
+        max_header_size: 1 << 20,
+        ..ListenerOptions::default()
+    };
+    let mut host = Host::with(1, options);
+    host.route("/", 1, QueueOptions::default());
+    let mut app = host.app(1);
+    let mut client = host.connect();
+    client.send(with_head_of(64 * 1024));
+    let request = app.request();
+    assert_eq!(request.target, "/long");
+    app.answer(&request, "fits");
+    assert_eq!(client.answer().text(), "fits");
+    let mut refused = host.connect();
+    refused.send(with_head_of(65 * 1024));
+    assert_eq!(refused.answer().status, 431);
+    assert!(refused.rest().is_empty());
+    serves(&host, &mut app);
+    // The connection that kept to the limit goes on.
+    client.get("/again");
+    let request = app.request();
+    app.answer(&request, "again");
+    assert_eq!(client.answer().text(), "again");
 }
 
 #[test]

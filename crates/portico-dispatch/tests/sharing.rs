@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use portico_channel::layout::{event, response_flag as flag};
 use portico_dispatch::{Affinity, QueueOptions};
+use portico_engine::ListenerOptions;
 use support::{App, Host, Req, until};
 
 /// Which of the applications has the next request.
@@ -175,6 +176,71 @@ fn a_request_bound_to_a_full_member_waits_for_it_and_holds_up_nobody() {
         order[0].iter().all(|target| !order[1].contains(target)),
         "{order:?}"
     );
+}
+
+/// Bytes of events that a member may have before it when it gets a request.
+const FULL_BYTES: usize = 16 << 20;
+
+#[test]
+fn a_member_with_too_many_bytes_before_it_gets_no_more_requests_and_others_do() {
+    let large = ListenerOptions {
+        max_header_size: 64 * 1024,
+        ..ListenerOptions::default()
+    };
+    let mut host = Host::with(1, large);
+    let options = QueueOptions {
+        length: 10_000,
+        ..QueueOptions::default()
+    };
+    host.route("/", 1, options);
+    let mut full = host.app(1);
+    let mut clients: Vec<_> = (0..300).map(|_| host.connect()).collect();
+    let value = "v".repeat(60_000);
+    for client in &mut clients {
+        client.send(format!(
+            "GET / HTTP/1.1\r\nHost: a\r\nX-Large: {value}\r\n\r\n"
+        ));
+    }
+    // It takes nothing: what no longer fits waits in the queue.
+    host.until(|stats| stats.members[0].untaken + stats.queues[0].waiting == 300);
+    let stats = host.shards[0].stats();
+    let (given, waiting) = (stats.members[0].untaken, stats.queues[0].waiting);
+    assert!(waiting > 0, "all {given} went to it");
+    // Another member gets those, and what comes later.
+    let mut other = host.app(1);
+    let mut late = host.connect();
+    late.get("/late");
+    for _ in 0..=waiting {
+        let request = other.request();
+        other.answer(&request, "other");
+    }
+    assert_eq!(late.answer().text(), "other");
+    // What it was given by then ends with the request that went beyond the bound.
+    let (mut bytes, mut last) = (0, 0);
+    for _ in 0..given {
+        let request = loop {
+            let event = full.any();
+            bytes += event.size();
+            last = event.size();
+            if event.kind == event::REQUEST {
+                break event.as_request();
+            }
+        };
+        full.answer(&request, "full");
+    }
+    assert!(bytes > FULL_BYTES && bytes - last <= FULL_BYTES, "{bytes}");
+    let answers: Vec<_> = clients
+        .iter_mut()
+        .map(|client| client.answer().text())
+        .collect();
+    let by_full = answers.iter().filter(|text| *text == "full").count();
+    assert_eq!(by_full, given as usize);
+    // It has caught up: requests go to it again.
+    host.leave(&other);
+    late.get("/again");
+    let request = full.request();
+    full.answer(&request, "full");
+    assert_eq!(late.answer().text(), "full");
 }
 
 #[test]

@@ -28,6 +28,11 @@ impl Event {
             .map_or(0, |word| u32::from_le_bytes(word.try_into().unwrap()))
     }
 
+    /// Bytes of its record.
+    pub(crate) fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
     pub(crate) fn as_request(&self) -> Req {
         assert_eq!(self.kind, event::REQUEST);
         Req {

@@ -38,6 +38,10 @@ impl Host {
     }
 
     pub(crate) fn with_shards(count: u32) -> Self {
+        Self::with(count, ListenerOptions::default())
+    }
+
+    pub(crate) fn with(count: u32, options: ListenerOptions) -> Self {
         let socket = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = socket.local_addr().unwrap();
         socket.set_nonblocking(true).unwrap();
@@ -52,7 +56,7 @@ impl Host {
             let socket = OwnedFd::from(socket.try_clone().unwrap());
             let options = ListenerOptions {
                 connections_checking_interval: Duration::from_millis(50),
-                ..ListenerOptions::default()
+                ..options.clone()
             };
             shard.listen(socket, options, endpoint).unwrap();
         }
