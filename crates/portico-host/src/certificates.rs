@@ -437,4 +437,67 @@ mod tests {
         let twice = Certificates::load([good.clone(), good]).unwrap_err();
         assert!(twice.message.contains("in use already"));
     }
+
+    #[test]
+    fn a_host_may_have_so_many_certificates_and_not_one_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = |number: usize| CertificateRecord {
+            certificate: format!("/no/such/{number}.pem"),
+            key: format!("/no/such/{number}.key"),
+            ..CertificateRecord::default()
+        };
+        let entries = (1..MAX_CERTIFICATES).map(|number| Entry::read(missing(number)).0);
+        let mut certificates = Certificates {
+            entries: entries.collect(),
+        };
+        let last = issue(folder.path(), "last", &["last.test"]);
+        certificates.add(last).unwrap();
+        let more = issue(folder.path(), "more", &["more.test"]);
+        for refused in [
+            certificates.add(more.clone()),
+            certificates.add_known(more.clone()),
+        ] {
+            let failure = refused.unwrap_err();
+            assert_eq!(failure.code, code::LIMIT);
+            assert!(failure.message.contains("10000"), "{failure}");
+        }
+        assert_eq!(certificates.list().len(), MAX_CERTIFICATES);
+        let names = |certificates: &Certificates| -> Vec<_> {
+            let loaded = certificates.for_port(443).into_iter();
+            loaded.flat_map(|loaded| loaded.names).collect()
+        };
+        assert_eq!(names(&certificates), ["last.test"]);
+        certificates.remove(&missing(1).certificate, None).unwrap();
+        certificates.add(more).unwrap();
+        assert_eq!(names(&certificates), ["last.test", "more.test"]);
+    }
+
+    #[test]
+    fn a_file_may_have_its_limit_and_not_a_byte_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let record = issue(folder.path(), "it", &["a.test"]);
+        let ca = issue(folder.path(), "ca", &["ca.test"]).certificate;
+        let record = CertificateRecord {
+            client_ca: Some(ca.clone()),
+            ..record
+        };
+        for path in [&record.certificate, &record.key, &ca] {
+            let whole = fs::read(path).unwrap();
+            let mut long = whole.clone();
+            long.resize(usize::try_from(MAX_FILE_BYTES).unwrap(), b'\n');
+            fs::write(path, &long).unwrap();
+            let mut certificates = Certificates::load([record.clone()]).unwrap();
+            long.push(b'\n');
+            fs::write(path, &long).unwrap();
+            let failure = Certificates::load([record.clone()]).unwrap_err();
+            assert_eq!(failure.code, code::CERTIFICATE);
+            let expected = format!("{path} can't be used: it has more than {MAX_FILE_BYTES} bytes");
+            assert_eq!(failure.message, expected);
+            // In a host that runs, what the file was stays in use.
+            let (changed, news) = certificates.refresh(false);
+            assert!(!changed && news.len() == 1 && news[0].is_err());
+            assert_eq!(certificates.for_port(443)[0].names, ["a.test"]);
+            fs::write(path, &whole).unwrap();
+        }
+    }
 }

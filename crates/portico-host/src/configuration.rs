@@ -212,6 +212,17 @@ mod tests {
     }
 
     #[test]
+    fn a_host_has_64_shards_at_most_however_many_processors_there_are() {
+        let with = |shards: u32| Config::parse(&format!("[host]\nshards = {shards}\n"), "it.toml");
+        assert_eq!(settings(with(64).unwrap()).shards, 64);
+        let errors = with(65).unwrap_err();
+        assert!(errors[0].message().contains("must be 0 to 64, not 65"));
+        let mut config = Config::default();
+        config.host.shards = 65;
+        assert_eq!(settings(config).shards, 64);
+    }
+
+    #[test]
     fn what_is_wrong_with_a_file_is_told_with_its_place() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("portico.toml");

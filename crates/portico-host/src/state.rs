@@ -178,4 +178,28 @@ mod tests {
         assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
         file.load().unwrap();
     }
+
+    #[test]
+    fn a_state_may_have_its_limit_and_not_a_byte_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = StateFile::in_folder(folder.path());
+        let with_prefix_of = |bytes: u64| {
+            let mut state = State::default();
+            state.reservations.push(ReservationRecord {
+                prefix: "x".repeat(usize::try_from(bytes).unwrap()),
+                ..ReservationRecord::default()
+            });
+            state
+        };
+        let size = || fs::metadata(&file.path).unwrap().len();
+        file.save(&with_prefix_of(0)).unwrap();
+        let room = MAX_BYTES - size();
+        file.save(&with_prefix_of(room)).unwrap();
+        assert_eq!(size(), MAX_BYTES);
+        let failure = file.save(&with_prefix_of(room + 1)).unwrap_err();
+        assert!(failure.message.contains("more than"), "{failure}");
+        // The old one is as it was.
+        let loaded = file.load().unwrap();
+        assert_eq!(loaded.reservations, with_prefix_of(room).reservations);
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use portico_dispatch::{MemberId, QueueOptions};
-use portico_host::registry::{MAX_MEMBERS_OF_A_USER, Owner, Registry, Rules};
+use portico_host::registry::{MAX_MEMBERS, MAX_MEMBERS_OF_A_USER, Owner, Registry, Rules};
 use portico_router::{Reservation, Reservations, Scheme, UrlPrefix};
 
 const ANN: u32 = 10_001;
@@ -277,6 +277,23 @@ fn one_user_can_not_take_all_the_room() {
         "ERR_PORTICO_LIMIT"
     );
     register(&mut registry, "http://*:8081/", BOB).unwrap();
+}
+
+#[test]
+fn a_host_has_room_for_so_many_registrations() {
+    let mut registry = Registry::default();
+    let first = register(&mut registry, "http://*:8080/", 0).unwrap();
+    for _ in 1..MAX_MEMBERS {
+        register(&mut registry, "http://*:8080/", 0).unwrap();
+    }
+    for uid in [0, ANN] {
+        let (limit, text) = ("ERR_PORTICO_LIMIT", "http://*:8081/");
+        assert_eq!(register(&mut registry, text, uid).unwrap_err(), limit);
+    }
+    assert_eq!(registry.members().len(), MAX_MEMBERS);
+    assert_eq!(registry.queues().len(), 1);
+    registry.gone(Instant::now(), first);
+    register(&mut registry, "http://*:8081/", ANN).unwrap();
 }
 
 #[test]

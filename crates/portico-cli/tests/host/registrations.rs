@@ -7,7 +7,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::Value;
 
 use crate::application::{Application, Process, register_line};
-use crate::harness::{Host, can_be_another_user, folder, free_port, get, wait_for};
+use crate::harness::{Host, can_be_another_user, command, folder, free_port, get, wait_for};
 
 const ANN: u32 = 10_001;
 const BOB: u32 = 10_002;
@@ -231,4 +231,68 @@ fn two_users_share_a_port_and_reservations_decide() {
     assert_eq!(answer["code"], "ERR_PORTICO_PREFIX_RESERVED", "{answer}");
     let (_c, answer) = start("/c/", ANN);
     assert_eq!(answer["type"], "registered", "{answer}");
+}
+
+#[test]
+fn what_a_process_says_of_itself_is_kept_up_to_a_length() {
+    let host = Host::start(&[]);
+    let port = free_port();
+    for (path, characters, kept) in [("whole", 256, 256), ("cut", 257, 256)] {
+        let prefix = format!("http://*:{port}/{path}/");
+        let (program, node) = ("\u{e9}".repeat(characters), "\u{e8}".repeat(characters));
+        let line = register_line(&prefix, &program).replace("20.0.0", &node);
+        let mut stream = UnixStream::connect(host.socket()).unwrap();
+        stream.write_all(format!("{line}\n").as_bytes()).unwrap();
+        let mut answer = String::new();
+        BufReader::new(&stream).read_line(&mut answer).unwrap();
+        assert!(answer.contains("registered"), "{answer}");
+        let status = host.status();
+        let all = status["prefixes"].as_array().unwrap();
+        let found = all.iter().find(|entry| entry["prefix"] == prefix);
+        let process = &found.unwrap()["processes"][0];
+        assert_eq!(process["program"], "\u{e9}".repeat(kept));
+        assert_eq!(process["node"], "\u{e8}".repeat(kept));
+    }
+}
+
+#[test]
+fn a_refusal_has_so_many_characters_of_the_log() {
+    let host = Host::start(&[]);
+    let refused = |prefix: &str| {
+        let answer = say(&host, &format!("{}\n", register_line(prefix, "it")));
+        assert_eq!(answer["type"], "error", "{answer}");
+        answer["message"].as_str().unwrap().to_owned()
+    };
+    let message = refused("short");
+    wait_for("the line", || host.log().contains(&message));
+    assert!(host.log().contains("\"short\" refused: "), "{}", host.log());
+    let told = refused(&"x".repeat(20_000));
+    assert!(!told.is_empty());
+    // A quotation mark comes first.
+    let kept = format!("\"{}", "x".repeat(499));
+    wait_for("the beginning", || host.log().contains(&kept));
+    assert!(!host.log().contains(&"x".repeat(500)));
+    assert_eq!(host.status()["phase"], "running");
+}
+
+#[test]
+fn a_host_has_64_shards_and_not_one_more() {
+    let folder = folder();
+    let file = folder.path().join("portico.toml");
+    let path = file.display().to_string();
+    std::fs::write(&file, "[host]\nshards = 65\n").unwrap();
+    let refused = command(folder.path(), &["host", "--config", &path])
+        .output()
+        .unwrap();
+    assert!(!refused.status.success());
+    let text = String::from_utf8(refused.stderr).unwrap();
+    assert!(text.contains("must be 0 to 64, not 65"), "{text}");
+    std::fs::write(&file, "[host]\nshards = 64\n").unwrap();
+    let host = Host::start_in(folder, &["--config", &path]);
+    let port = free_port();
+    let it = Application::start(&host.socket(), &format!("http://*:{port}/"), "it").unwrap();
+    assert_eq!(it.answer["shards"], 64);
+    for _ in 0..64 {
+        assert_eq!(get(port, "/").unwrap(), (200, "it".into()));
+    }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::application::{Application, Process};
-use crate::harness::{Host, can_be_another_user, command, folder, free_port, wait_for};
+use crate::harness::{Host, can_be_another_user, command, folder, free_port, get, wait_for};
 
 const ANN: u32 = 10_019;
 const BOB: u32 = 10_020;
@@ -206,4 +206,69 @@ fn a_delegate_may_make_so_many_reservations_and_take_them_back() {
     assert!(host.refused(1, &arguments).contains("ERR_PORTICO_LIMIT"));
     arguments.truncate(arguments.len() - 2);
     host.done(&arguments);
+}
+
+#[test]
+fn a_host_takes_so_many_reservations_at_run_time() {
+    let port = free_port();
+    let prefix = |path: &str| format!("http://+:{port}/{path}/");
+    let made = |number: u32| json!({ "prefix": prefix(&number.to_string()), "everyone": true });
+    let all: Vec<_> = (1..4096).map(made).collect();
+    let host = Host::start_in(with_state(&all.into()), &[]);
+    let (last, more) = (prefix("last"), prefix("more"));
+    host.done(&["reserve", "add", &last, "--everyone"]);
+    let refused = host.refused(1, &["reserve", "add", &more, "--everyone"]);
+    assert!(
+        refused.contains("ERR_PORTICO_LIMIT") && refused.contains("4096"),
+        "{refused}"
+    );
+    let listed = host.done(&["reserve", "list"]);
+    assert!(listed.contains(&last) && !listed.contains(&more));
+    let application = Application::start(&host.socket(), &last, "it").unwrap();
+    assert_eq!(get(port, "/last/").unwrap(), (200, "it".into()));
+    drop(application);
+    host.done(&["reserve", "remove", &prefix("7")]);
+    host.done(&["reserve", "add", &more, "--everyone"]);
+}
+
+#[test]
+fn a_reservation_has_so_many_names_of_so_many_bytes() {
+    let host = Host::start(&[]);
+    let prefix = format!("http://+:{}/", free_port());
+    let ids: Vec<String> = (1..=33).map(|id| id.to_string()).collect();
+    let add = |users: &[String], groups: &[String]| -> Vec<String> {
+        let words = ["reserve", "add", &prefix].map(str::to_owned);
+        let named = |option: &'static str| move |id: &String| [option.to_owned(), id.clone()];
+        let users = users.iter().flat_map(named("--user"));
+        let groups = groups.iter().flat_map(named("--group"));
+        words.into_iter().chain(users).chain(groups).collect()
+    };
+    let id_of = |bytes: usize| vec![format!("{:0>bytes$}", 1)];
+    for (good, bad, text) in [
+        (
+            add(&ids[..32], &ids[..32]),
+            add(&ids[..32], &ids),
+            "a reservation may name 64 users and groups",
+        ),
+        (
+            add(&id_of(256), &[]),
+            add(&id_of(257), &[]),
+            "a name may have 256 bytes",
+        ),
+        (
+            add(&[], &id_of(256)),
+            add(&[], &id_of(257)),
+            "a name may have 256 bytes",
+        ),
+    ] {
+        let [good, bad] =
+            [&good, &bad].map(|all| all.iter().map(String::as_str).collect::<Vec<_>>());
+        let refused = host.refused(1, &bad);
+        assert!(
+            refused.contains("ERR_PORTICO_LIMIT") && refused.contains(text),
+            "{refused}"
+        );
+        host.done(&good);
+        host.done(&["reserve", "remove", &prefix]);
+    }
 }
