@@ -10,6 +10,9 @@ pub(crate) struct Clock {
     date: DateCache,
     /// Monotonic time until which `date` is right.
     date_until_ms: u64,
+    /// How far a test has moved the time on.
+    #[cfg(test)]
+    ahead_ms: u64,
 }
 
 impl Clock {
@@ -18,6 +21,8 @@ impl Clock {
             now_ms: 0,
             date: DateCache::new(),
             date_until_ms: 0,
+            #[cfg(test)]
+            ahead_ms: 0,
         };
         clock.update();
         clock
@@ -26,6 +31,17 @@ impl Clock {
     /// Reads the clock.
     pub(crate) fn update(&mut self) {
         self.now_ms = clock::monotonic_ms();
+        #[cfg(test)]
+        {
+            self.now_ms += self.ahead_ms;
+        }
+    }
+
+    /// Moves the time on.
+    #[cfg(test)]
+    pub(crate) fn advance(&mut self, by_ms: u64) {
+        self.ahead_ms += by_ms;
+        self.update();
     }
 
     /// Milliseconds of the monotonic clock at the last update.

@@ -145,6 +145,12 @@ mod tests {
     }
 
     #[test]
+    fn no_table_has_more_slots_than_a_token_can_name() {
+        let table = ConnectionTable::new(0, usize::MAX);
+        assert_eq!(table.capacity, SLOT_MASK as usize);
+    }
+
+    #[test]
     fn tokens_stay_non_negative_and_within_their_shard() {
         let mut table = ConnectionTable::new(1 << 18, 2);
         for _ in 0..5_000 {

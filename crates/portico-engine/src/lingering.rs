@@ -174,4 +174,34 @@ mod tests {
         }
         sender.join().unwrap();
     }
+
+    #[test]
+    fn beyond_the_bound_a_socket_is_closed_at_once_and_the_others_linger_on() {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let limit = getrlimit(Resource::Nofile);
+        let most = Rlimit {
+            current: limit.maximum,
+            ..limit
+        };
+        setrlimit(Resource::Nofile, most).unwrap();
+        let mut lingering = Lingering::default();
+        let (ours, mut first) = UnixStream::pair().unwrap();
+        first.set_nonblocking(true).unwrap();
+        for _ in 0..LINGERING {
+            let socket = ours.try_clone().unwrap();
+            assert!(lingering.enter(socket.into(), 0).is_some());
+        }
+        drop(ours);
+        let (ours, mut beyond) = UnixStream::pair().unwrap();
+        assert!(lingering.enter(ours.into(), 0).is_none());
+        assert_eq!(beyond.read(&mut [0]).unwrap(), 0, "closed");
+        assert!(first.read(&mut [0]).is_err(), "open");
+        // Each that ends makes room for one.
+        lingering.close(7);
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        assert_eq!(lingering.enter(ours.into(), 0), Some(7));
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        assert!(lingering.enter(ours.into(), 0).is_none());
+        assert_eq!(lingering.entries.len(), LINGERING);
+    }
 }

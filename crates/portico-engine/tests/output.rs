@@ -236,6 +236,82 @@ fn a_packet_with_many_requests_is_handed_over_in_turns_and_loses_nothing() {
 }
 
 #[test]
+fn a_packet_is_handed_over_only_while_what_waits_of_its_answers_is_within_its_bound() {
+    const BODY: usize = 10 * 1024;
+    let mut server = Server::new();
+    let mut client = server.connect();
+    send(&mut client, GET.repeat(400));
+    let mut told = server.until(|events| !events.is_empty());
+    told.retain(|event| event.kind == event::REQUEST);
+    for request in told.iter().skip(1) {
+        server.queue_answer(request, &[b'x'; BODY]);
+    }
+    server.submit();
+    // All but the first are answered, so that nothing goes out.
+    let mut waiting = (told.len() - 1) * BODY;
+    let mut quiet = 0;
+    while quiet < 3 {
+        let requests = server.turn(std::time::Duration::from_millis(20));
+        quiet = if requests.is_empty() { quiet + 1 } else { 0 };
+        for request in requests {
+            server.queue_answer(&request, &[b'x'; BODY]);
+            waiting += BODY;
+            told.push(request);
+        }
+        server.submit();
+    }
+    // Ten times the high-water mark is within.
+    assert!(
+        (1 << 20..2 << 20).contains(&waiting),
+        "{waiting} bytes wait"
+    );
+    let mut other = server.connect();
+    send(&mut other, GET);
+    let request = server.request();
+    assert_ne!(request.token, told[0].token);
+    server.answer(&request, b"meanwhile");
+    assert_eq!(read_answer(&mut other).1, b"meanwhile");
+    server.answer(&told[0], b"at last");
+    let reader = std::thread::spawn(move || {
+        let first = read_answer(&mut client).1;
+        let all = (1..400).all(|_| read_answer(&mut client).1 == [b'x'; BODY]);
+        first == b"at last" && all
+    });
+    while !reader.is_finished() {
+        let events = server.turn(std::time::Duration::from_millis(5));
+        for request in events.iter().filter(|event| event.kind == event::REQUEST) {
+            server.queue_answer(request, &[b'x'; BODY]);
+            told.push(request.clone());
+        }
+        server.submit();
+    }
+    assert!(reader.join().unwrap());
+    assert_eq!(told.len(), 400);
+}
+
+#[test]
+fn more_pieces_than_one_send_takes_go_out_in_their_order() {
+    const ANSWERS: usize = 100;
+    let mut server = Server::new();
+    let mut client = server.connect();
+    send(&mut client, GET.repeat(ANSWERS));
+    let requests = server.collect(event::REQUEST, ANSWERS);
+    let bodies: Vec<Body> = (0..ANSWERS).map(|index| Body::new(5000 + index)).collect();
+    for (request, body) in requests.iter().zip(&bodies).rev() {
+        assert!(bodies.iter().skip(1).all(|body| body.kept() <= 1));
+        body.answer(&mut server, request, 0);
+    }
+    let reader = std::thread::spawn(move || [(); ANSWERS].map(|()| read_answer(&mut client).1));
+    while !reader.is_finished() {
+        server.settle_fast();
+    }
+    for (read, body) in reader.join().unwrap().iter().zip(&bodies) {
+        assert!(*read == *body.bytes);
+        assert_eq!(body.kept(), 0);
+    }
+}
+
+#[test]
 fn a_fast_reader_of_much_output_leaves_others_their_turn() {
     let mut server = Server::new();
     let mut greedy = server.connect();

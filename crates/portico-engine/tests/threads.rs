@@ -399,3 +399,69 @@ fn threads_together_keep_to_the_number_of_connections() {
         assert_eq!(application.engine.connection_count(application.listener), 0);
     }
 }
+
+#[test]
+fn an_engine_has_no_more_threads_than_its_bound_and_all_of_them_work() {
+    const MOST: usize = 64;
+    let mut application = Application::new(1000);
+    let outside = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listener = application
+        .engine
+        .create_listener(ListenerOptions::default());
+    let mut clients = Vec::new();
+    for _ in 0..2 * MOST {
+        clients.push(TcpStream::connect(outside.local_addr().unwrap()).unwrap());
+        let (socket, _) = outside.accept().unwrap();
+        application.engine.adopt(listener, socket.into()).unwrap();
+    }
+    for client in &mut clients {
+        send(client, GET);
+    }
+    let requests = application.collect(event::REQUEST, 2 * MOST);
+    // The thread's index stands in the six highest bits of the slot.
+    let mut connections = [0; MOST];
+    for request in &requests {
+        connections[((request.token & SLOT_MASK) >> 14) as usize] += 1;
+    }
+    assert_eq!(connections, [2; MOST]);
+    application.answer(&requests, b"hello");
+    for client in &mut clients {
+        assert_eq!(read_answer(client).1, b"hello");
+    }
+}
+
+#[test]
+fn with_threads_a_head_beyond_their_bound_is_refused_whatever_the_listener_allows() {
+    const MOST: usize = 64 * 1024;
+    const START: &str = "GET / HTTP/1.1\r\nHost: x\r\n";
+    let mut application = Application::with(
+        1,
+        ListenerOptions {
+            max_header_size: 16 * MOST,
+            max_headers_count: 0,
+            ..ListenerOptions::default()
+        },
+    );
+    // One that counts too much, and one that counts little and is too long.
+    let fields = [format!("a: {}", "v".repeat(MOST)), "a:\r\n".repeat(MOST)];
+    let mut refused = Vec::new();
+    for fields in fields {
+        let mut beyond = application.connect();
+        send(&mut beyond, format!("{START}{fields}\r\n\r\n"));
+        let error = application.collect(event::CLIENT_ERROR, 1).remove(0);
+        let code = portico_http::ParseErrorCode::HeaderOverflow.number();
+        assert_eq!(error.word(3), u32::from(code));
+        refused.push(beyond);
+    }
+    // The longest head, with the most fields.
+    let mut within = application.connect();
+    let count = 3 * MOST / 4;
+    send(
+        &mut within,
+        format!("{START}{}\r\n", "a:\r\n".repeat(count)),
+    );
+    let requests = application.collect(event::REQUEST, 1);
+    assert_eq!((requests[0].word(4) >> 16) as usize, count + 1);
+    application.answer(&requests, b"hello");
+    assert_eq!(read_answer(&mut within).1, b"hello");
+}

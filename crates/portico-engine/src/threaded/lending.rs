@@ -455,6 +455,41 @@ mod tests {
     }
 
     #[test]
+    fn while_much_is_on_its_way_each_answer_gets_a_piece_at_a_time_and_comes_to_its_end() {
+        const WIDE: u32 = (LENT_BYTES / LENT_WINDOW_BYTES) as u32;
+        let mut lending = Lending::default();
+        let body = vec![1; 2 * LENT_WINDOW_BYTES];
+        let mut away: VecDeque<(u32, usize)> = VecDeque::new();
+        for token in 1..=WIDE + 4 {
+            let sent = lend(&mut lending, token, 1, &body);
+            let wide = token <= WIDE;
+            let bytes = if wide {
+                LENT_WINDOW_BYTES
+            } else {
+                LENT_PIECE_BYTES
+            };
+            assert_eq!(bytes_of(&sent), bytes, "{token}");
+            assert!(sent.iter().all(|(_, bytes)| *bytes <= LENT_PIECE_BYTES));
+            away.extend(sent.iter().map(|(_, bytes)| (token, *bytes)));
+        }
+        assert_eq!(lending.away, LENT_BYTES + 4 * LENT_PIECE_BYTES);
+        // The last ones are sent first: that nobody else gets on does not stop them.
+        away.rotate_right(4);
+        let mut total = lending.away;
+        while let Some((token, bytes)) = away.pop_front() {
+            let sent = give_back(&mut lending, token, 1, bytes);
+            if token > WIDE && lending.away > LENT_BYTES {
+                assert!(bytes_of(&sent) <= LENT_PIECE_BYTES);
+            }
+            total += bytes_of(&sent);
+            away.extend(sent.iter().map(|(_, bytes)| (token, *bytes)));
+            assert!(lending.away <= LENT_BYTES + 4 * LENT_PIECE_BYTES);
+        }
+        assert_eq!(total, (WIDE as usize + 4) * body.len());
+        assert!(lending.is_empty() && lending.away == 0);
+    }
+
+    #[test]
     fn what_waits_of_an_answer_that_is_given_up_is_let_go() {
         let mut lending = Lending::default();
         let body = vec![1; 2 * LENT_WINDOW_BYTES];

@@ -96,22 +96,28 @@ impl Server {
         options: ListenerOptions,
         context: Option<portico_tls::Context>,
     ) -> Self {
-        Self::build(options, context, 64 * 1024)
+        Self::build(Shard::new().unwrap(), options, context, 64 * 1024)
     }
 
     /// With so many bytes for events.
     pub(crate) fn with_memory(options: ListenerOptions, bytes: usize) -> Self {
-        Self::build(options, None, bytes)
+        Self::build(Shard::new().unwrap(), options, None, bytes)
+    }
+
+    /// With room for so many connections.
+    pub(crate) fn with_slots(options: ListenerOptions, slots: usize) -> Self {
+        let shard = Shard::with_slots(0, slots).unwrap();
+        Self::build(shard, options, None, 64 * 1024)
     }
 
     fn build(
+        mut shard: Shard,
         options: ListenerOptions,
         context: Option<portico_tls::Context>,
         bytes: usize,
     ) -> Self {
         let socket = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = socket.local_addr().unwrap();
-        let mut shard = Shard::new().unwrap();
         if let Some(context) = context {
             shard.add_tls_context(context);
         }
