@@ -137,4 +137,17 @@ module.exports = {
       res.end();
     }, get('/mine'), { IncomingMessage: Mine });
   },
+  the_names_of_events_before_and_after_a_listener: async (log) => {
+    await serveOnce(http, (req, res) => {
+      // A 'finish' of Node's own is there on a response of Node's.
+      for (const [who, emitter] of [['req', req], ['res', res]]) {
+        log(who, emitter.eventNames().filter((name) => name !== 'finish').join());
+        emitter.on('custom', () => undefined);
+        log(who, emitter.eventNames().filter((name) => name !== 'finish').join());
+        emitter.removeAllListeners('custom');
+        log(who, emitter.eventNames().includes('custom'));
+      }
+      res.end();
+    }, get('/events'));
+  },
 };

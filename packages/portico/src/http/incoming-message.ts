@@ -16,7 +16,7 @@ import { definePrinting, REQUEST_NAMES } from './inspection';
 import { definerOf, Given, type Define } from './own-property';
 import { minorVersion, rawHeaders, defineFields } from './request-fields';
 import { dumpUnread } from './unread-body';
-import { addDefaults, destroysAtOnce, hasSignal, ReadableState, stockRequest, StockIncomingMessage } from './stock';
+import { addDefaults, addEventNames, destroysAtOnce, hasSignal, ReadableState, stockRequest, StockIncomingMessage } from './stock';
 
 /** A request, with what we use of Node's internals. */
 export interface Request {
@@ -224,6 +224,7 @@ for (const [name, value] of Object.entries(defaults)) {
 
 const sample = new (StockIncomingMessage as new () => object)();
 addDefaults(prototype, sample);
+addEventNames(prototype);
 
 /** Reads on: the engine may have been told to pause. */
 function read(this: Request, size: number): void {

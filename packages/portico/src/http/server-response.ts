@@ -21,7 +21,7 @@ import { minorVersion, requestField } from './request-fields';
 import { renderHead, type HeaderArgument } from './response-head';
 import { defineOutput } from './response-output';
 import { defineState } from './response-state';
-import { addDefaults, kErrored, kUniqueHeaders, sampleResponse, stockResponse, StockServerResponse, tellsResponseCreated } from './stock';
+import { addDefaults, addEventNames, kErrored, kUniqueHeaders, sampleResponse, stockResponse, StockServerResponse, tellsResponseCreated } from './stock';
 
 const responseCreated = diagnostics.channel('http.server.response.created');
 
@@ -178,6 +178,7 @@ defineHeaderFields(prototype);
 defineState(prototype);
 defineOutput(prototype);
 addDefaults(prototype, sampleResponse);
+addEventNames(prototype);
 definePrinting(prototype, kExchange, RESPONSE_NAMES);
 enumerateAsNode(prototype, sampleResponse);
 carryOver(prototype, 'ServerResponse');

@@ -101,6 +101,18 @@ export function addDefaults(prototype: object, sample: object): void {
   }
 }
 
+/**
+ * The names of the events that have listeners. Node's own method for streams looks into the listeners without asking
+ * whether there are any; on an object that Node's constructor has not run on there are none.
+ */
+export function addEventNames(prototype: object): void {
+  const { eventNames: stock } = prototype as { eventNames(): (string | symbol)[] };
+  const eventNames = function eventNames(this: { _events?: unknown }): (string | symbol)[] {
+    return this._events === undefined ? [] : stock.call(this);
+  };
+  Object.defineProperty(prototype, 'eventNames', { value: eventNames, writable: true, configurable: true, enumerable: false });
+}
+
 /** Whether `writableFinished` is true as soon as everything has been written (older Node), not when 'finish' comes. */
 export const finishesEarly = !hasSymbol('kWritableFinished');
 /** Whether a response that is destroyed before its turn closes with its connection (Node 20), not at once. */
