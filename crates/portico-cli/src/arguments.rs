@@ -10,7 +10,8 @@ use clap::{Args, Parser, Subcommand};
     name = "portico",
     version,
     about = "One port, many Node processes: runs and controls Portico's host",
-    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no host is running.\n\
+    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no host is running,\n\
+                  4 the host ended because one of its threads was stuck.\n\
                   `portico help COMMAND` shows a command with examples. The manual is docs/host.md.",
     arg_required_else_help = true,
     propagate_version = false
