@@ -137,6 +137,36 @@ exports.other_connections_are_served = async (log) => {
   await close(server);
 };
 
+/** `handler` throws at what comes first on a connection; what comes later is refused there. */
+async function refuseTheRest(log, handler, first, rest) {
+  const seen = watch(log);
+  const server = http.createServer(handler);
+  const client = new RawClient(await listen(server));
+  client.write(first);
+  await waitFor(() => seen.count > 0);
+  await settle();
+  client.write(rest);
+  await waitFor(() => client.ended);
+  log('wire', client.text(), seen.count);
+  await close(server);
+}
+
+exports.in_a_data_listener_of_half_a_body = (log) => refuseTheRest(log, (req, res) => {
+  req.on('data', () => {
+    throw new Error('half');
+  });
+  req.on('end', () => res.end('whole'));
+}, post('hello').replace('Length: 5', 'Length: 10'), 'world');
+
+exports.in_an_end_listener_with_half_a_body_behind = (log) => refuseTheRest(log, (req, res) => {
+  log('handler', req.url);
+  req.resume().on('end', () => {
+    log('handler', req.url, 'ended');
+    if (req.url === '/first') throw new Error('first');
+    res.end('whole');
+  });
+}, post('hello').replace('/ ', '/first ').replace('Connection: close\r\n', '') + post('hello').replace('Length: 5', 'Length: 10'), 'world');
+
 exports.in_a_connection_listener = async (log) => {
   const seen = watch(log);
   const server = http.createServer((req, res) => res.end('x'));

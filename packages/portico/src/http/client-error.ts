@@ -32,11 +32,10 @@ export function clientError(connection: Connection, at: number): void {
 
 /**
  * More came on a connection of which a handler has thrown: where that is caught, Node's parser goes on with nothing and
- * says so. `bytes`: what came.
+ * says so. `bytes`: what came, `isAnotherRead`: surely not with the same read, whose rest is dropped.
  */
-export function callbackFailed(connection: Connection, bytes: Buffer): void {
-  // What came with the same read is dropped.
-  if (connection.destroying || connection.lane.resumed) return;
+export function callbackFailed(connection: Connection, bytes: Buffer, isAnotherRead = false): void {
+  if (connection.destroying || connection.lane.resumed && !isAnotherRead) return;
   const code = connection.failedIn as string;
   const reason = code === 'HPE_JS_EXCEPTION' ? 'JS Exception' : 'User callback error';
   const error = new Error(`Parse Error: ${reason}`) as ParseError;

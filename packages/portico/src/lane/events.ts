@@ -57,14 +57,17 @@ export function dispatchEvents(lane: Lane, start: number, end: number): void {
 
 /** Whether Node's parser would have told both events without leaving for the event loop between them. */
 function isSameRead(words: Int32Array, token: number, kind: number, next: number): boolean {
-  return words[next + 2] === token && kind !== layout.EVENT_BODY && isParsed(kind) && isParsed(words[next + 1] & 0xff);
+  return words[next + 2] === token && isParsed(kind) && isParsed(words[next + 1] & 0xff);
 }
 
 function isParsed(kind: number): boolean {
   return kind === layout.EVENT_REQUEST || kind === layout.EVENT_BODY || kind === layout.EVENT_END;
 }
 
-/** Part of a body. Ticks run between the last part and the end of the request, as they do in Node. */
+/**
+ * Part of a body. Ticks run before anything that follows it, the end of the request included, as they do in Node: what
+ * throws in one of them fails the part.
+ */
 function receiveChunk(lane: Lane, token: number, at: number): void {
   const connection = lane.connection(token);
   if (connection === undefined) return;
@@ -73,16 +76,20 @@ function receiveChunk(lane: Lane, token: number, at: number): void {
   const sequence = words[at + 3];
   const chunk = takeBytes(slab, (at << 2) + words[at + 4], length);
   if (connection.tapped) connection.show(chunk);
-  if (connection.failedIn !== null) return callbackFailed(connection, chunk);
+  if (connection.failedIn !== null) return callbackFailed(connection, chunk, isOfFailedBody(connection, sequence));
   connection.failedIn = 'HPE_JS_EXCEPTION';
   connection.resource.runInAsyncScope(receiveBody, undefined, connection, sequence, chunk);
-  connection.failedIn = null;
-  if ((words[at + 1] >>> 8 & layout.BODY_FLAG_LAST) === 0) return;
-  try {
-    drainTicks();
-  } finally {
-    connection.resource.runInAsyncScope(completeBody, undefined, connection, sequence);
+  if (!drainTicks()) {
+    lane.resumed = true;
+    return;
   }
+  connection.failedIn = null;
+  if ((words[at + 1] >>> 8 & layout.BODY_FLAG_LAST) !== 0) connection.resource.runInAsyncScope(completeBody, undefined, connection, sequence);
+}
+
+/** Whether a part comes behind one of the same body that failed: with a known length, each part is a read of its own. */
+function isOfFailedBody({ failedIn, receiving }: Connection, sequence: number): boolean {
+  return failedIn === 'HPE_JS_EXCEPTION' && receiving?.sequence === sequence && (receiving.flags & layout.REQUEST_FLAG_CHUNKED) === 0;
 }
 
 function dispatchOther(lane: Lane, kind: number, token: number, at: number): void {

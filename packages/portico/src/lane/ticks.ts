@@ -19,15 +19,20 @@ const internals = process as unknown as Internals;
 const { _tickCallback: tickCallback } = internals;
 const isPossible = tickCallback !== undefined && internals._fatalException !== undefined;
 
-/** Runs what is queued. An exception in it is the process's ('uncaughtException'), and does not come out of here. */
-export function drainTicks(): void {
-  if (!isPossible) return;
+/**
+ * Runs what is queued. An exception in it is the process's ('uncaughtException'), and does not come out of here: false
+ * says that there was one.
+ */
+export function drainTicks(): boolean {
+  if (!isPossible) return true;
   try {
     (tickCallback as () => void).call(process);
+    return true;
   } catch (error) {
     // A tick that throws leaves its context on the stack. Thrown on, it would end the process with a complaint about
     // that in place of the error; what native code calls for an uncaught exception clears the stack first.
     if (!(internals._fatalException as (error: unknown) => boolean)(error)) die(error);
+    return false;
   }
 }
 
