@@ -7,11 +7,13 @@ import { readRaw } from './headers';
 import { receiveTrailers } from './request-fields';
 import { isReadUnasked } from './unread-body';
 
+/** What a server has as `highWaterMark` whose program says nothing of it. */
+const DEFAULT_BYTES = getDefaultHighWaterMark(false);
 /**
- * Bytes of a body that are kept for a reader that is behind: what the newest Node keeps. Older ones keep a quarter, and
- * have a connection wait for ever that the newest goes on with.
+ * Bytes of a body that are kept for a reader that is behind, unless the program says how many: what the newest Node
+ * keeps. Older ones keep a quarter, and have a connection wait for ever that the newest goes on with.
  */
-const KEPT_BYTES = Math.max(getDefaultHighWaterMark(false), 64 * 1024);
+const KEPT_BYTES = Math.max(DEFAULT_BYTES, 64 * 1024);
 
 /** First word of the field table in `END`. */
 const TRAILERS_WORD = 5;
@@ -69,7 +71,8 @@ function deliver(exchange: Exchange, chunk: Buffer): void {
 
 /** Whether so much of a body waits for its reader that no more of it is taken. */
 export function isBehind({ connection, touched, request, bodyBytes }: Exchange): boolean {
-  return (touched ? request.readableLength : bodyBytes) >= (connection.server.highWaterMark ?? KEPT_BYTES);
+  const { highWaterMark = DEFAULT_BYTES } = connection.server;
+  return (touched ? request.readableLength : bodyBytes) >= (highWaterMark === DEFAULT_BYTES ? KEPT_BYTES : highWaterMark);
 }
 
 /** The reader of a body has fallen behind: the engine hands over no more of it, until it is wanted or has ended. */
