@@ -68,6 +68,8 @@ export class Exchange {
   /** The engine has been told to hand over no more of the body for now. Ends with the body, there and here. */
   held = false;
   abortController: AbortController | undefined = undefined;
+  /** Bytes of the body that waited for their reader when the peer's end was last looked at. */
+  unreadBytes = Infinity;
 
   // The response.
   /** Header fields set so far, unless they are in Node's map. */

@@ -15,6 +15,9 @@ import { endMeasure, isMeasured } from './performance';
 
 const responseFinish = diagnostics.channel('http.server.response.finish');
 
+/** What a head counts for among the bytes of an answer that waits for its turn; Node's shortest has about so many. */
+const HEAD_BYTES = 100;
+
 /** Whether somebody subscribed to the end of responses. */
 export function finishIsObserved(): boolean {
   return responseFinish.hasSubscribers || isMeasured();
@@ -179,7 +182,7 @@ function endWithPeer(connection: Connection): void {
   if (connection.destroying || connection.closed || !connection.peerHasEnded) return;
   if (!connection.ended && (connection.orphanedAcks > 0 || current !== null && hasAcks(current))) return;
   // Node has not read the end yet where so much waits behind earlier answers that it has stopped reading.
-  const waiting = connection.queue?.reduce((bytes, { unsentBytes }) => bytes + unsentBytes, 0) ?? 0;
+  const waiting = connection.queue?.reduce((bytes, { headSent, unsentBytes }) => bytes + unsentBytes + (headSent ? HEAD_BYTES : 0), 0) ?? 0;
   if (!connection.ended && waiting >= getDefaultHighWaterMark(false)) return;
   // Nor where a body waits for its reader.
   const last = connection.queue?.at(-1) ?? current;
@@ -188,6 +191,7 @@ function endWithPeer(connection: Connection): void {
     last.request.once('end', () => peerEnded(connection));
     return;
   }
+  if (last !== null && isBeingRead(last)) return void setImmediate(endWithPeer, connection);
   connection.peerHasEnded = false;
   if (server.httpAllowHalfOpen !== true) {
     if (connection.hasSocket) connection.socket.end();
@@ -196,6 +200,14 @@ function endWithPeer(connection: Connection): void {
   }
   if (last === null) connection.shutdown(true);
   else last.response._last = true;
+}
+
+/** Whether the reader of a body has taken something of what has come since this was asked the last time. */
+function isBeingRead(exchange: Exchange): boolean {
+  const { touched, request, unreadBytes } = exchange;
+  if (!touched || request.readableEnded || request.destroyed || request.readableLength >= unreadBytes) return false;
+  exchange.unreadBytes = request.readableLength;
+  return true;
 }
 
 /** Event `CLOSED`. */
