@@ -150,4 +150,22 @@ module.exports = {
       res.end();
     }, get('/events'));
   },
+  rejections_are_captured_once_that_is_switched_on: async (log) => {
+    const events = require('node:events');
+    events.captureRejections = true;
+    try {
+      await serveOnce(http, (req, res) => {
+        req.socket.on('error', (error) => {
+          log('socket', error.message);
+        });
+        req.on('error', () => undefined);
+        res.on('custom', async () => {
+          throw new Error('from a listener');
+        });
+        res.emit('custom');
+      }, get('/rejects'));
+    } finally {
+      events.captureRejections = false;
+    }
+  },
 };

@@ -1,7 +1,7 @@
 /** `writeEarlyHints` of Node versions that write the fields of an interim answer down without a look. */
 
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import { invalidCharacter } from './errors';
+import { brokenLink } from './errors';
 import type { Response } from './server-response';
 import { stockResponse } from './stock';
 
@@ -28,7 +28,8 @@ function isNothing(link: unknown): boolean {
 
 function check({ link, ...others }: Hints): void {
   const links = Array.isArray(link) ? link as unknown[] : [link];
-  if (links.some((each) => typeof each === 'string' && INVALID.test(each))) throw invalidCharacter('header content', 'Link');
+  const broken = links.find((each) => typeof each === 'string' && INVALID.test(each));
+  if (broken !== undefined) throw brokenLink(broken);
   for (const [name, value] of Object.entries(others)) {
     validateHeaderName(name);
     validateHeaderValue(name, value as string);

@@ -62,6 +62,12 @@ export function invalidCharacter(what: string, field?: string): Error {
   return nodeError('ERR_INVALID_CHAR', `Invalid character in ${what}${where}`, TypeError);
 }
 
+/** `ERR_INVALID_ARG_VALUE` of `writeEarlyHints`, for a link with control characters. */
+export function brokenLink(link: unknown): Error {
+  return nodeError('ERR_INVALID_ARG_VALUE', format(
+    'The argument \'hints\' must be an array or string of format "</styles.css>; rel=preload; as=style". Received %o', link), TypeError);
+}
+
 /** `ERR_UNKNOWN_ENCODING`. */
 export function unknownEncoding(encoding: string): Error {
   return nodeError('ERR_UNKNOWN_ENCODING', `Unknown encoding: ${encoding}`, TypeError);

@@ -4,6 +4,7 @@
  */
 
 import diagnostics = require('node:diagnostics_channel');
+import { EventEmitter } from 'node:events';
 import http = require('node:http');
 import net = require('node:net');
 import stream = require('node:stream');
@@ -96,6 +97,8 @@ export const limitsRawHeaders = Number(process.versions.node.split('.')[0]) >= 2
 export function addDefaults(prototype: object, sample: object): void {
   for (const key of Reflect.ownKeys(sample)) {
     const value = (sample as Record<string | symbol, unknown>)[key];
+    // What every emitter inherits stays inherited: `events.captureRejections` is set there while programs run.
+    if (Object.hasOwn(EventEmitter.prototype, key)) continue;
     if (Object.hasOwn(prototype, key) || typeof value === 'object' && value !== null || typeof value === 'function') continue;
     Object.defineProperty(prototype, key, { value, writable: true, configurable: true, enumerable: true });
   }
