@@ -170,7 +170,8 @@ export function peerEnded(connection: Connection): void {
   }
   connection.peerHasEnded = true;
   // Node reads the end in a later turn of the loop than what came before it: handlers have had their turn by then.
-  connection.resource.runInAsyncScope(setImmediate, undefined, endWithPeer, connection);
+  if (connection.heardTurn !== connection.lane.turn) endWithPeer(connection);
+  else connection.resource.runInAsyncScope(setImmediate, undefined, endWithPeer, connection);
 }
 
 /**

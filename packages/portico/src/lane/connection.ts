@@ -63,6 +63,8 @@ export class Connection implements TlsConnection {
   failedIn: 'HPE_CB_HEADERS_COMPLETE' | 'HPE_JS_EXCEPTION' | null = null;
   /** The peer has ended its side, and we have yet to act on it. */
   peerHasEnded = false;
+  /** The lane's turn in which the peer's last bytes were told. */
+  heardTurn = 0;
   /** Nothing is read: the program has paused the socket, or a byte stream's reader is behind. */
   paused = false;
   errno = 0;

@@ -46,7 +46,10 @@ export function dispatchEvents(lane: Lane, start: number, end: number): void {
       receiveChunk(lane, token, at);
     } else if (kind === layout.EVENT_REQUEST) {
       const connection = lane.connections[token & layout.SLOT_MASK];
-      if (connection !== undefined && connection.token === token) receiveRequest(connection, at);
+      if (connection !== undefined && connection.token === token) {
+        connection.heardTurn = lane.turn;
+        receiveRequest(connection, at);
+      }
     } else {
       dispatchOther(lane, kind, token, at);
     }
@@ -71,6 +74,7 @@ function isParsed(kind: number): boolean {
 function receiveChunk(lane: Lane, token: number, at: number): void {
   const connection = lane.connection(token);
   if (connection === undefined) return;
+  connection.heardTurn = lane.turn;
   const { slab, slab: { words } } = lane;
   const length = words[at + 5];
   const sequence = words[at + 3];
@@ -113,7 +117,9 @@ function dispatchOther(lane: Lane, kind: number, token: number, at: number): voi
 function dispatchScoped(connection: Connection, kind: number, at: number): void {
   const { slab, slab: { words } } = connection.lane;
   switch (kind) {
-    case layout.EVENT_END: return connection.failedIn === null ? receiveEnd(connection, at) : undefined;
+    case layout.EVENT_END:
+      connection.heardTurn = connection.lane.turn;
+      return connection.failedIn === null ? receiveEnd(connection, at) : undefined;
     case layout.EVENT_FLUSHED:
       if ((words[at + 1] >>> 8 & layout.FLUSHED_FLAG_NAMED) === 0) return flushed(connection, words[at + 3], words[at + 4]);
       return flushedOf(connection, words[at + 5], words[at + 3], words[at + 4]);
