@@ -7,7 +7,8 @@ use portico_channel::shared::{ApplicationEnd, Broken};
 use portico_channel::{CommandWriter, EventWriter, External, RecordView, Records};
 use portico_sys::Ringer;
 
-use crate::outflow::{Outflow, PIECE_BYTES, Parcel};
+use crate::flow::{PIECE_BYTES, Parcel, Room};
+use crate::outflow::Outflow;
 use crate::scan::{Credit, Scanned, Taken, scan};
 use crate::traffic::Traffic;
 
@@ -112,11 +113,12 @@ impl Lane {
                 sequence,
                 granted,
             } = credit;
-            outflow.credit(token, sequence, granted, |parcel| {
-                self.write_parcel(token, parcel);
+            outflow.credit(token, sequence, granted, self.room(), |parcel| {
+                self.write_parcel(token, parcel)
             });
         }
         self.outflow = outflow;
+        self.send_waiting();
         self.ring_if_asleep();
     }
 
@@ -164,12 +166,29 @@ impl Lane {
         }
     }
 
-    /// Moves what waits into the channel as far as there is room. If some is left, the host wakes us.
+    /// Moves what waits into the channel as far as there is room, then what stayed in the program's memory for want of
+    /// it. If some is left, the host wakes us.
     pub(crate) fn send_waiting(&mut self) {
-        if self.waiting.is_empty() {
+        if self.waiting.is_empty() && !self.outflow.has_stalled() {
             return;
         }
         self.end.wants_room().fall_asleep();
+        loop {
+            self.move_waiting();
+            if self.room() == Room::Full || !self.outflow.has_stalled() {
+                break;
+            }
+            let mut outflow = std::mem::take(&mut self.outflow);
+            outflow.send_stalled(|token, parcel| self.write_parcel(token, parcel));
+            self.outflow = outflow;
+        }
+        if self.waiting.is_empty() {
+            self.end.wants_room().wake_up();
+        }
+        self.ring_if_asleep();
+    }
+
+    fn move_waiting(&mut self) {
         while let Some(record) = self.waiting.front() {
             match self.end.commands.write(record) {
                 Ok(true) => {
@@ -182,10 +201,15 @@ impl Lane {
                 }
             }
         }
+    }
+
+    /// Whether the channel took all that there was so far.
+    fn room(&self) -> Room {
         if self.waiting.is_empty() {
-            self.end.wants_room().wake_up();
+            Room::Left
+        } else {
+            Room::Full
         }
-        self.ring_if_asleep();
     }
 
     /// A record that is too large for a window, or even for the channel: its body travels in pieces.
@@ -214,11 +238,13 @@ impl Lane {
             return self.send_refusal(record);
         }
         let mut outflow = std::mem::take(&mut self.outflow);
-        outflow.lend(record, body, |parcel| self.write_parcel(token, parcel));
+        outflow.lend(record, body, self.room(), |parcel| {
+            self.write_parcel(token, parcel)
+        });
         self.outflow = outflow;
     }
 
-    fn write_parcel(&mut self, token: u32, parcel: Parcel<'_>) {
+    fn write_parcel(&mut self, token: u32, parcel: Parcel<'_>) -> Room {
         match parcel {
             Parcel::Record(record) => self.write(&[record]),
             Parcel::Piece { record, body } => {
@@ -231,6 +257,7 @@ impl Lane {
                 self.write(&[end.as_bytes()]);
             }
         }
+        self.room()
     }
 
     /// Sends a record if its answer's window has room; else later.

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod attached_engine;
+mod flow;
 mod lane;
 mod outflow;
 mod registration;

@@ -1,47 +1,15 @@
 //! Windows: how much of each answer the host takes before its client has read some.
 //!
-//! Beyond the window of an answer its records wait here, in the application's own memory, and nobody else's do. A large
-//! body stays where the program has it until the window lets the next piece of it be copied. Small answers, complete in
-//! one record, are not looked at.
+//! Beyond the window of an answer its records wait here, in the application's own memory, and no other answer's do. A
+//! large body stays where the program has it until the window lets the next piece of it be copied and the channel has
+//! room for it. Small answers, complete in one record, are not looked at.
 
 use std::collections::{HashMap, VecDeque};
 
 use portico_channel::layout::{command, response_flag};
-use portico_channel::shared::ANSWER_WINDOW_BYTES;
-use portico_channel::{External, OutsideBody, Placing, RecordView, padded};
+use portico_channel::{External, OutsideBody, Placing, RecordView};
 
-/// Bytes of a body that travel in one record.
-pub(crate) const PIECE_BYTES: usize = 64 * 1024;
-
-/// One answer, or the bytes of a connection that was taken over.
-#[derive(Debug)]
-struct Flow {
-    /// The request's number, 0 for a byte stream.
-    sequence: u32,
-    /// Bytes of records sent.
-    sent: u64,
-    /// Up to where more may be sent.
-    granted: u64,
-    held: VecDeque<Held>,
-}
-
-/// What waits for the window.
-#[derive(Debug)]
-enum Held {
-    Record { bytes: Vec<u8>, ends: bool },
-    Body(OutsideBody),
-}
-
-/// What the window lets go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Parcel<'a> {
-    /// A record.
-    Record(&'a [u8]),
-    /// A record but for its body, and the body.
-    Piece { record: &'a [u8], body: &'a [u8] },
-    /// The program has taken the memory of a body away before it was sent: the connection can't go on.
-    Gone,
-}
+use crate::flow::{Flow, Gone, Held, PIECE_BYTES, Parcel, Room, Sent, length_of};
 
 /// A connection with answers in work.
 #[derive(Debug, Default)]
@@ -55,6 +23,9 @@ struct Connection {
 #[derive(Debug, Default)]
 pub(crate) struct Outflow {
     connections: HashMap<u32, Connection>,
+    /// Answers whose windows are open and for which the channel had no room: tokens and sequence numbers, in order. One
+    /// that has gone since may be among them.
+    stalled: VecDeque<(u32, u32)>,
 }
 
 impl Outflow {
@@ -129,31 +100,37 @@ impl Outflow {
         true
     }
 
-    /// Sends as much of a body outside of its record as the window allows, and keeps the rest.
+    /// Sends as much of a body outside of its record as the window allows and the channel takes, and keeps the rest.
+    /// `room` is what there is before; `send` says what is left behind each record.
     pub(crate) fn lend(
         &mut self,
         record: RecordView<'_>,
         external: External<'_>,
-        mut send: impl FnMut(Parcel<'_>),
+        room: Room,
+        mut send: impl FnMut(Parcel<'_>) -> Room,
     ) {
         let length = external.bytes().len();
         let mut body = OutsideBody::new(record, length);
         let is_whole = record.kind() == command::RESPOND && body.ends();
-        if is_whole && length <= PIECE_BYTES && self.connections.is_empty() {
+        if is_whole && length <= PIECE_BYTES && self.connections.is_empty() && room == Room::Left {
             let (record, piece) = body.cut(length, Placing::Inside);
             let body = external.bytes().get(piece).unwrap_or_default();
             let record = &record;
-            return send(Parcel::Piece { record, body });
+            send(Parcel::Piece { record, body });
+            return;
         }
-        let token = body.token();
+        let (token, sequence) = (body.token(), body.sequence());
         let connection = self.connections.entry(token).or_default();
-        let flow = connection.enter(body.sequence());
-        if flow.held.is_empty() {
+        let flow = connection.enter(sequence);
+        if flow.held.is_empty() && room == Room::Left {
             flow.send_body(&mut body, external.bytes(), &mut send);
         }
         if !body.is_done() {
             body.keep(external);
             flow.held.push_back(Held::Body(body));
+            if flow.stalls() {
+                self.stalled.push_back((token, sequence));
+            }
         } else if body.ends() {
             connection.remove(body.sequence());
             if connection.flows.is_empty() {
@@ -162,28 +139,62 @@ impl Outflow {
         }
     }
 
-    /// The host takes more of an answer. `send` gets what was kept and may go now.
+    /// The host takes more of an answer. `send` gets what was kept and may go now, if the channel has room.
     pub(crate) fn credit(
         &mut self,
         token: u32,
         sequence: u32,
         granted: u64,
-        mut send: impl FnMut(Parcel<'_>),
+        room: Room,
+        send: impl FnMut(Parcel<'_>) -> Room,
     ) {
+        let connection = self.connections.get_mut(&token);
+        let Some(flow) = connection.and_then(|connection| connection.flow(sequence)) else {
+            return;
+        };
+        flow.granted = flow.granted.max(granted);
+        if room == Room::Left {
+            self.send_held(token, sequence, send);
+        } else if flow.stalls() {
+            self.stalled.push_back((token, sequence));
+        }
+    }
+
+    /// Whether [`Outflow::send_stalled`] would do something.
+    pub(crate) fn has_stalled(&self) -> bool {
+        !self.stalled.is_empty()
+    }
+
+    /// The channel has room again, for the answer that has waited longest. `send` gets what was kept of it and may go,
+    /// with the token.
+    pub(crate) fn send_stalled(&mut self, mut send: impl FnMut(u32, Parcel<'_>) -> Room) {
+        let Some((token, sequence)) = self.stalled.pop_front() else {
+            return;
+        };
+        let connection = self.connections.get_mut(&token);
+        if let Some(flow) = connection.and_then(|connection| connection.flow(sequence)) {
+            flow.is_stalled = false;
+            self.send_held(token, sequence, |parcel| send(token, parcel));
+        }
+    }
+
+    /// Sends what is kept of an answer as far as its window and the channel allow.
+    fn send_held(&mut self, token: u32, sequence: u32, mut send: impl FnMut(Parcel<'_>) -> Room) {
         let Some(connection) = self.connections.get_mut(&token) else {
             return;
         };
-        let flow = connection
-            .flows
-            .iter_mut()
-            .find(|flow| flow.sequence == sequence);
-        match flow.map(|flow| flow.credit(granted, &mut send)) {
-            Some(Ok(true)) => connection.remove(sequence),
+        match connection
+            .flow(sequence)
+            .map(|flow| flow.send_held(&mut send))
+        {
+            Some(Ok(Sent::All { ended: true })) => connection.remove(sequence),
+            Some(Ok(Sent::UntilFull)) => self.stalled.push_back((token, sequence)),
             Some(Err(Gone)) => {
                 self.connections.remove(&token);
-                return send(Parcel::Gone);
+                send(Parcel::Gone);
+                return;
             }
-            Some(Ok(false)) | None => {}
+            Some(Ok(Sent::All { ended: false })) | None => {}
         }
         if connection.flows.iter().all(|flow| flow.held.is_empty())
             && let Some(shutdown) = connection.shutdown.take()
@@ -214,10 +225,11 @@ impl Outflow {
     }
 }
 
-/// The memory of a body has gone.
-struct Gone;
-
 impl Connection {
+    fn flow(&mut self, sequence: u32) -> Option<&mut Flow> {
+        self.flows.iter_mut().find(|flow| flow.sequence == sequence)
+    }
+
     /// The flow of an answer, which is made if there is none.
     fn enter(&mut self, sequence: u32) -> &mut Flow {
         let place = self
@@ -236,67 +248,9 @@ impl Connection {
     }
 }
 
-impl Flow {
-    fn new(sequence: u32) -> Self {
-        Self {
-            sequence,
-            sent: 0,
-            granted: ANSWER_WINDOW_BYTES,
-            held: VecDeque::new(),
-        }
-    }
-
-    /// Sends pieces of a body that lies in `bytes` until the window is full.
-    fn send_body(
-        &mut self,
-        body: &mut OutsideBody,
-        bytes: &[u8],
-        send: &mut impl FnMut(Parcel<'_>),
-    ) {
-        while !body.is_done() && self.sent < self.granted {
-            let (record, piece) = body.cut(PIECE_BYTES, Placing::Inside);
-            let body = bytes.get(piece).unwrap_or_default();
-            self.sent += u64::try_from(padded(record.len() + body.len())).unwrap_or(u64::MAX);
-            let record = &record;
-            send(Parcel::Piece { record, body });
-        }
-    }
-
-    /// Sends what the moved window allows. Returns whether the answer has ended.
-    fn credit(&mut self, granted: u64, send: &mut impl FnMut(Parcel<'_>)) -> Result<bool, Gone> {
-        self.granted = self.granted.max(granted);
-        let mut ended = false;
-        while self.sent < self.granted
-            && let Some(held) = self.held.pop_front()
-        {
-            match held {
-                Held::Record { bytes, ends } => {
-                    self.sent += length_of(&bytes);
-                    ended |= ends;
-                    send(Parcel::Record(&bytes));
-                }
-                Held::Body(mut body) => {
-                    let owner = body.owner().ok_or(Gone)?;
-                    let bytes = body.bytes(&*owner).ok_or(Gone)?;
-                    self.send_body(&mut body, bytes, send);
-                    if body.is_done() {
-                        ended |= body.ends();
-                    } else {
-                        self.held.push_front(Held::Body(body));
-                    }
-                }
-            }
-        }
-        Ok(ended)
-    }
-}
-
-fn length_of(bytes: &[u8]) -> u64 {
-    u64::try_from(bytes.len()).unwrap_or(u64::MAX)
-}
-
 #[cfg(test)]
 mod tests {
+    use portico_channel::shared::ANSWER_WINDOW_BYTES;
     use portico_channel::{CommandWriter, Records};
 
     use super::*;
@@ -327,11 +281,12 @@ mod tests {
             7
         )));
         let mut kinds = Vec::new();
-        outflow.credit(7, 1, 2 * ANSWER_WINDOW_BYTES, |parcel| {
+        outflow.credit(7, 1, 2 * ANSWER_WINDOW_BYTES, Room::Left, |parcel| {
             let Parcel::Record(bytes) = parcel else {
                 panic!("{parcel:?}");
             };
             kinds.push(Records::new(bytes).next().unwrap().unwrap().kind());
+            Room::Left
         });
         assert_eq!(kinds, [command::DATA, command::END, command::SHUTDOWN]);
         outflow.forget(7);
@@ -354,7 +309,10 @@ mod tests {
         )));
         let mut kept = 0;
         for sequence in [1, 2] {
-            outflow.credit(7, sequence, 2 * ANSWER_WINDOW_BYTES, |_| kept += sequence);
+            outflow.credit(7, sequence, 2 * ANSWER_WINDOW_BYTES, Room::Left, |_| {
+                kept += sequence;
+                Room::Left
+            });
         }
         assert_eq!(kept, 1);
     }
@@ -376,7 +334,7 @@ mod tests {
         writer.data(7, 1, response_flag::END, b"");
         let record = Records::new(writer.as_bytes()).next().unwrap().unwrap();
         let mut sent = Vec::new();
-        outflow.lend(record, body.as_slice().into(), |parcel| {
+        outflow.lend(record, body.as_slice().into(), Room::Left, |parcel| {
             note(&mut sent, parcel)
         });
         assert!(sent.len() < 2 * ANSWER_WINDOW_BYTES as usize);
@@ -389,15 +347,74 @@ mod tests {
         while sent.len() < body.len() {
             let before = sent.len();
             granted += ANSWER_WINDOW_BYTES / 2;
-            outflow.credit(7, 1, granted, |parcel| note(&mut sent, parcel));
+            outflow.credit(7, 1, granted, Room::Left, |parcel| note(&mut sent, parcel));
             assert!(sent.len() > before && sent.len() as u64 <= granted + PIECE_BYTES as u64);
         }
         assert_eq!(sent, body);
         assert!(outflow.connections.is_empty());
     }
 
+    #[test]
+    fn while_the_channel_is_full_bodies_stay_where_they_are_and_then_take_turns() {
+        let mut outflow = Outflow::default();
+        let body = vec![1u8; 3 * PIECE_BYTES];
+        let mut copied = Vec::new();
+        for token in [7, 8, 9] {
+            let mut writer = CommandWriter::new();
+            writer.data(token, 1, response_flag::END, b"");
+            let record = Records::new(writer.as_bytes()).next().unwrap().unwrap();
+            // The first piece fills the channel.
+            let room = if token == 7 { Room::Left } else { Room::Full };
+            outflow.lend(record, body.as_slice().into(), room, |parcel| {
+                note(&mut copied, parcel);
+                Room::Full
+            });
+        }
+        assert_eq!(copied.len(), PIECE_BYTES);
+        // Its window moves, too, while there is no room.
+        outflow.credit(7, 1, 2 * ANSWER_WINDOW_BYTES, Room::Full, |parcel| {
+            note(&mut copied, parcel)
+        });
+        assert_eq!(copied.len(), PIECE_BYTES);
+        let mut turns = Vec::new();
+        while outflow.has_stalled() {
+            outflow.send_stalled(|token, parcel| {
+                turns.push(token);
+                note(&mut copied, parcel);
+                Room::Full
+            });
+        }
+        assert_eq!(turns, [7, 8, 9, 7, 8, 9, 8, 9]);
+        assert_eq!(copied.len(), 3 * body.len());
+        assert!(outflow.connections.is_empty());
+    }
+
+    #[test]
+    fn an_answer_that_waits_for_room_may_go_before_there_is_some() {
+        let mut outflow = Outflow::default();
+        let body = vec![1u8; PIECE_BYTES];
+        for (token, sequence) in [(7, 1), (7, 2), (8, 1)] {
+            let mut writer = CommandWriter::new();
+            writer.data(token, sequence, 0, b"");
+            let record = Records::new(writer.as_bytes()).next().unwrap().unwrap();
+            outflow.lend(record, body.as_slice().into(), Room::Full, |_| {
+                panic!("no room")
+            });
+        }
+        outflow.forget_answer(7, 1);
+        outflow.forget(8);
+        let mut sent = Vec::new();
+        while outflow.has_stalled() {
+            outflow.send_stalled(|token, parcel| {
+                sent.push(token);
+                note(&mut Vec::new(), parcel)
+            });
+        }
+        assert_eq!(sent, [7]);
+    }
+
     /// Appends the body of a piece.
-    fn note(sent: &mut Vec<u8>, parcel: Parcel<'_>) {
+    fn note(sent: &mut Vec<u8>, parcel: Parcel<'_>) -> Room {
         match parcel {
             Parcel::Piece { body, .. } => sent.extend_from_slice(body),
             Parcel::Record(record) => {
@@ -406,5 +423,6 @@ mod tests {
             }
             Parcel::Gone => panic!("nothing was taken away"),
         }
+        Room::Left
     }
 }
