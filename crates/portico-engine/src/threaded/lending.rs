@@ -131,8 +131,10 @@ impl Lending {
             return;
         }
         let index = connection.enter(body.sequence());
-        while !body.is_done() && connection.may_send(index, self.away) {
-            self.away += connection.send_piece(index, &mut body, external.bytes(), &mut send);
+        while !body.is_done()
+            && let Some(most) = connection.next_piece(index, self.away)
+        {
+            self.away += connection.send_piece(index, &mut body, external.bytes(), most, &mut send);
         }
         if !body.is_done()
             && let Some(flow) = connection.flows.get_mut(index)
@@ -198,28 +200,28 @@ impl Connection {
         index
     }
 
-    /// Whether a piece of a flow may go now; `away` bytes are on their way to the thread.
-    fn may_send(&self, index: usize, away: usize) -> bool {
-        if index > 0 {
-            return self.away < LENT_SMALL_WINDOW_BYTES;
-        }
-        let window = if away < LENT_BYTES {
-            LENT_WINDOW_BYTES
+    /// Length of the piece of a flow that may go now, if one may; `away` bytes are on their way to the thread.
+    fn next_piece(&self, index: usize, away: usize) -> Option<usize> {
+        let (used, window) = if index > 0 {
+            (self.away, LENT_SMALL_WINDOW_BYTES)
+        } else if away < LENT_BYTES {
+            (self.flows.first()?.away, LENT_WINDOW_BYTES)
         } else {
-            LENT_SMALL_WINDOW_BYTES
+            (self.flows.first()?.away, LENT_SMALL_WINDOW_BYTES)
         };
-        self.flows.first().is_some_and(|flow| flow.away < window)
+        (used < window).then_some(LENT_PIECE_BYTES.min(window))
     }
 
-    /// Sends a piece of a body that lies in `bytes`. Returns its length.
+    /// Sends a piece of a body that lies in `bytes`, `most` bytes long at most. Returns its length.
     fn send_piece(
         &mut self,
         index: usize,
         body: &mut OutsideBody,
         bytes: &[u8],
+        most: usize,
         send: &mut impl FnMut(Parcel<'_>),
     ) -> usize {
-        let (record, piece) = body.cut(LENT_PIECE_BYTES, Placing::Beside);
+        let (record, piece) = body.cut(most, Placing::Beside);
         let piece = bytes.get(piece).unwrap_or_default();
         send(Parcel::Piece {
             record: &record,
@@ -283,10 +285,12 @@ impl Connection {
                 }
                 Waiting::Body(body) => body,
             };
-            while !body.is_done() && self.may_send(index, *away) {
+            while !body.is_done()
+                && let Some(most) = self.next_piece(index, *away)
+            {
                 let owner = body.owner().ok_or(Gone)?;
                 let bytes = body.bytes(&*owner).ok_or(Gone)?;
-                *away += self.send_piece(index, &mut body, bytes, send);
+                *away += self.send_piece(index, &mut body, bytes, most, send);
             }
             if !body.is_done()
                 && let Some(flow) = self.flows.get_mut(index)
@@ -445,7 +449,7 @@ mod tests {
         for token in 1..=1000 {
             lend(&mut lending, token, 1, &body);
         }
-        assert!(lending.away <= LENT_BYTES + LENT_WINDOW_BYTES + 1000 * LENT_PIECE_BYTES);
+        assert!(lending.away <= LENT_BYTES + LENT_WINDOW_BYTES + 1000 * LENT_SMALL_WINDOW_BYTES);
         for token in 1..=1000 {
             lending.forget(token);
         }
@@ -466,13 +470,13 @@ mod tests {
             let bytes = if wide {
                 LENT_WINDOW_BYTES
             } else {
-                LENT_PIECE_BYTES
+                LENT_SMALL_WINDOW_BYTES
             };
             assert_eq!(bytes_of(&sent), bytes, "{token}");
             assert!(sent.iter().all(|(_, bytes)| *bytes <= LENT_PIECE_BYTES));
             away.extend(sent.iter().map(|(_, bytes)| (token, *bytes)));
         }
-        assert_eq!(lending.away, LENT_BYTES + 4 * LENT_PIECE_BYTES);
+        assert_eq!(lending.away, LENT_BYTES + 4 * LENT_SMALL_WINDOW_BYTES);
         // The last ones are sent first: that nobody else gets on does not stop them.
         away.rotate_right(4);
         let mut total = lending.away;
@@ -483,7 +487,7 @@ mod tests {
             }
             total += bytes_of(&sent);
             away.extend(sent.iter().map(|(_, bytes)| (token, *bytes)));
-            assert!(lending.away <= LENT_BYTES + 4 * LENT_PIECE_BYTES);
+            assert!(lending.away <= LENT_BYTES + 4 * LENT_SMALL_WINDOW_BYTES);
         }
         assert_eq!(total, (WIDE as usize + 4) * body.len());
         assert!(lending.is_empty() && lending.away == 0);
