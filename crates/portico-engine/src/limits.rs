@@ -66,7 +66,7 @@ pub(crate) const LINGER_BYTES: u64 = 1024 * 1024;
 /// How long the application may take to end a connection after `CLIENT_ERROR`, milliseconds.
 pub(crate) const CLIENT_ERROR_MS: u64 = 120_000;
 
-/// Bytes of output buffers kept for reuse.
+/// Bytes of output buffers that a shard keeps for reuse; they stay after a burst.
 pub(crate) const POOLED_BYTES: usize = 4 * 1024 * 1024;
 
 /// Bytes of a new output buffer.
@@ -95,6 +95,20 @@ pub(crate) const FLUSH_BYTES: usize = 2 * 1024 * 1024;
 
 /// Pieces of one vectored send.
 pub(crate) const SEND_PIECES: usize = 16;
+
+/// With threads: bytes of each of the two rings between the application and one engine thread. A record may take half of
+/// one.
+pub(crate) const RING_BYTES: usize = 2 * 1024 * 1024;
+
+/// With threads: bytes of a record, or of a body outside of it, beyond which they travel beside the ring.
+pub(crate) const BESIDE_BYTES: usize = 64 * 1024;
+
+/// With threads: bytes of buffers for bodies kept for reuse, for each engine thread. Like [`POOLED_BYTES`], they stay
+/// after a burst.
+pub(crate) const SPARE_BYTES: usize = 4 * 1024 * 1024;
+
+/// With threads: free bytes in the ring of events with which a turn begins.
+pub(crate) const TURN_ROOM_BYTES: usize = 16 * 1024;
 
 /// With threads: bytes of large bodies on their way to one engine thread beyond which each answer gets only the small
 /// window.

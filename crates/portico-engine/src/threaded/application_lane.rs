@@ -12,9 +12,10 @@ use portico_channel::{
 
 use super::application_end::gone;
 use super::engine_end::{Application, EngineEnd};
-use super::lane::{BESIDE, BESIDE_BYTES, Beside, RING_BYTES, Shared};
+use super::lane::{BESIDE, Beside, Shared};
 use super::lending::{Lending, Parcel, Returned};
 use crate::Shard;
+use crate::limits::{BESIDE_BYTES, RING_BYTES};
 
 /// One engine thread as its application sees it.
 #[derive(Debug)]

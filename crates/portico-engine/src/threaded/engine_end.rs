@@ -9,10 +9,8 @@ use portico_channel::{EventWriter, External, LentBytes, Records, RingReader, Rin
 use portico_sys::Wake;
 
 use super::lane::{BESIDE, Beside, Piece, Shared};
+use crate::limits::TURN_ROOM_BYTES;
 use crate::{Shard, TurnOutcome};
-
-/// Free bytes in the events ring with which a turn begins.
-const TURN_ROOM_BYTES: usize = 16 * 1024;
 
 /// Longest wait; a wake-up or readiness ends it before.
 const LONG: Duration = Duration::from_secs(3600);

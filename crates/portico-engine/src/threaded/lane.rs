@@ -12,18 +12,10 @@ use super::engine_end::Application;
 use super::lending::Returned;
 use super::mailbox::Mailbox;
 use crate::CommandError;
-
-/// Bytes of each ring. A record may take half of it.
-pub(super) const RING_BYTES: usize = 2 * 1024 * 1024;
+use crate::limits::SPARE_BYTES;
 
 /// Largest `max_header_size` with threads: a head of that size, with as many fields as fit, is less than half a ring.
 pub(super) const MAX_HEADER_SIZE: usize = 64 * 1024;
-
-/// Bytes of commands in one record, or outside body, beyond which they travel beside the ring.
-pub(super) const BESIDE_BYTES: usize = 64 * 1024;
-
-/// Bytes of buffers for outside bodies that a lane keeps for reuse.
-const SPARE_BYTES: usize = 4 * 1024 * 1024;
 
 /// Kind of the record that stands in the commands ring for a submission that travels beside it. Not part of the
 /// layout: it never leaves this module.
