@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import zlib from 'node:zlib';
 import { chromium } from 'playwright-core';
-import { curl, eventually, request, residentBytes } from '../support/clients.mjs';
+import { curl, eventually, request } from '../support/clients.mjs';
+import { peakBytes, resetPeak, residentBytes } from '../support/process-facts.mjs';
 import { startApp } from '../support/start-app.mjs';
 
 const APP = 'real-software/apps/middleware.cjs';
@@ -72,15 +73,11 @@ test('multer stores 100 MB in constant memory', async (t) => {
   source.end();
   await once(source, 'close');
   await curl('-F', 'field=value', '-F', `file=@${file};filename=warm.bin`, `${url}/upload`); // warm: code and pools
-  const before = await residentBytes(pid);
-  let peak = before;
-  const sampler = setInterval(async () => {
-    peak = Math.max(peak, await residentBytes(pid).catch(() => 0));
-  }, 20);
+  const before = residentBytes(pid);
+  resetPeak(pid);
   const answer = JSON.parse(await curl('-F', 'field=value', '-F', `file=@${file};filename=big.bin`, `${url}/upload`));
-  clearInterval(sampler);
   assert.deepEqual(answer, { size: UPLOAD_BYTES, name: 'big.bin', field: 'value' });
-  const grown = (peak - before) / (1 << 20);
+  const grown = (peakBytes(pid) - before) / (1 << 20);
   t.diagnostic(`resident memory grew by ${grown.toFixed(1)} MB`);
   assert.ok(grown < 48, `resident memory grew by ${grown.toFixed(1)} MB during the upload`);
   assert.deepEqual(readdirSync(uploads), ['source']);

@@ -7,7 +7,8 @@ import http from 'node:http';
 import { describe, test } from 'node:test';
 import { io } from 'socket.io-client';
 import { WebSocket } from 'ws';
-import { curl, eventually, raw, request, residentBytes } from '../support/clients.mjs';
+import { curl, eventually, raw, request } from '../support/clients.mjs';
+import { residentBytes } from '../support/process-facts.mjs';
 import { startApp } from '../support/start-app.mjs';
 
 async function open(t, url, options) {
@@ -122,7 +123,7 @@ describe('http-proxy', () => {
     response.resume();
     const large = await request(`${url}/large`);
     assert.deepEqual([large.body.length, large.headers['x-back']], [50 << 20, 'yes']);
-    t.diagnostic(`resident after 50 MB through front and back: ${((await residentBytes(pid)) / (1 << 20)).toFixed(0)} MB`);
+    t.diagnostic(`resident after 50 MB through front and back: ${(residentBytes(pid) / (1 << 20)).toFixed(0)} MB`);
     const body = randomBytes(3 << 20);
     const echo = await request(`${url}/echo`, { method: 'POST', body });
     assert.deepEqual(echo.body, body);

@@ -44,10 +44,3 @@ export async function eventually(condition, what, limitMs = 10_000) {
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
-
-/** Resident memory of a process in bytes, from /proc. */
-export async function residentBytes(pid) {
-  const { readFile } = await import('node:fs/promises');
-  const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)[1]) * 1024;
-}

@@ -3,9 +3,9 @@
 // node:http's.
 
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import { request } from '../../support/clients.mjs';
+import { peakBytes, resetPeak, residentBytes } from '../../support/process-facts.mjs';
 
 const MIB = 1_048_576;
 const STEADY_MS = 700;
@@ -38,12 +38,12 @@ export async function measure(row, drive) {
   const endpoint = drive.endpoint('patient');
   await drive.collect();
   const before = resident(drive);
-  resetPeak(drive);
+  for (const { pid } of drive.processes) resetPeak(pid);
   const sockets = await hold(row, endpoint);
   await steady(() => resident(drive));
   const { status } = await request(`http://127.0.0.1:${endpoint.port}${endpoint.folder}tiny`, { timeout: LIMIT_MS });
   if (status !== 200) throw new Error(`${row.name}: another client got ${status}`);
-  const peak = sum(drive, 'VmHWM') - before;
+  const peak = sum(drive, peakBytes) - before;
   for (const socket of sockets) socket.destroy();
   await drive.collect();
   await steady(() => resident(drive));
@@ -84,13 +84,6 @@ async function steady(read) {
   }
 }
 
-const resident = (drive) => sum(drive, 'VmRSS');
+const resident = (drive) => sum(drive, residentBytes);
 
-function sum(drive, field) {
-  return drive.processes.reduce((total, { pid }) => total + 1024 * Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]), 0);
-}
-
-/** Makes the kernel forget the processes' peaks (proc(5), clear_refs). */
-function resetPeak(drive) {
-  for (const { pid } of drive.processes) writeFileSync(`/proc/${pid}/clear_refs`, '5');
-}
+const sum = (drive, bytesOf) => drive.processes.reduce((total, { pid }) => total + bytesOf(pid), 0);
