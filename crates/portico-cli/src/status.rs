@@ -45,13 +45,25 @@ fn text(status: &Status, style: Style) -> String {
         bytes(status.bytes_read),
         bytes(status.bytes_written),
     ));
-    if status.unrouted > 0 {
-        let text = format!("{} requests that no prefix matched (404)", status.unrouted);
-        lines.push(style.careful(&text));
-    }
-    if status.too_slow > 0 {
-        let text = format!("{} connections were too slow", status.too_slow);
-        lines.push(style.careful(&text));
+    for (count, what) in [
+        (status.unrouted, "requests that no prefix matched (404)"),
+        (
+            status.bad_target,
+            "requests with a malformed target or Host (400)",
+        ),
+        (
+            status.misdirected,
+            "requests for another host or scheme than their connection's (421)",
+        ),
+        (
+            status.unserved,
+            "requests for a reserved prefix that no process has registered (503)",
+        ),
+        (status.too_slow, "connections were too slow"),
+    ] {
+        if count > 0 {
+            lines.push(style.careful(&format!("{count} {what}")));
+        }
     }
     for listener in &status.listeners {
         let addresses: Vec<_> = listener

@@ -71,7 +71,7 @@ entries! {
     request_client_certificate: bool = Some(false), Flag, "Node", NewConnections,
         "Whether clients are asked for a certificate. The application decides what one without, or with a wrong one, may do.";
     require_client_certificate: bool = Some(false), Flag, "Portico", NewConnections,
-        "Whether clients must have a certificate that client_ca's issuers vouch for.";
+        "Whether clients must have a certificate that client_ca's issuers vouch for. Requests for these names on connections that were made for others get 421.";
 }
 
 settings! {

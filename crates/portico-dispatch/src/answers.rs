@@ -14,7 +14,8 @@ pub(crate) enum Refusal {
     BadTarget,
     /// No prefix matches.
     NotFound,
-    /// The target names another scheme than the connection has (RFC 9110, 7.4).
+    /// The target names another scheme than the connection has (RFC 9110, 7.4), or a host that demands a client
+    /// certificate which the connection was not asked for.
     Misdirected,
     /// The process that had taken it died.
     Lost,

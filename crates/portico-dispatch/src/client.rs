@@ -9,6 +9,7 @@ use portico_channel::layout::SLOT_MASK;
 use crate::QueueId;
 use crate::flow::{Ack, Flow};
 use crate::framing::Answer;
+use crate::listening::Admission;
 use crate::request::Facts;
 use crate::uploads::{Source, Upload};
 
@@ -22,6 +23,8 @@ pub(crate) struct Client {
     pub(crate) listener: u32,
     /// Address of our end.
     pub(crate) local: IpAddr,
+    /// What it has shown of client certificates; `None` where no name of its listener asks for one.
+    pub(crate) admission: Option<Admission>,
     /// Where the client is.
     pub(crate) source: Source,
     /// Its `OPEN` and `SECURE`, for members that meet it later.
@@ -103,11 +106,16 @@ pub(crate) enum Stage {
 
 impl Client {
     /// A connection that an `OPEN` record tells of.
-    pub(crate) fn opened(record: RecordView<'_>, bytes: &[u8]) -> Self {
+    pub(crate) fn opened(
+        record: RecordView<'_>,
+        bytes: &[u8],
+        admission: Option<Admission>,
+    ) -> Self {
         Self {
             token: record.word(2),
             listener: record.word(3),
             local: address(record, 10, record.word(4) >> 8),
+            admission,
             source: match record.word(4) & 0xff {
                 0 => Source::Local,
                 family => Source::of(address(record, 6, family)),

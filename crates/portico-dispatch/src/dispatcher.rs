@@ -11,10 +11,12 @@ use crate::client::{Client, Clients, Exchange, Hold, MemberIndex, Stage};
 use crate::flow::Flow;
 use crate::id_hash::IdMap;
 use crate::limits::{BEHIND_BYTES, CAUGHT_UP_BYTES};
+use crate::listening::Listening;
 use crate::member::Member;
 use crate::queue::Queue;
 use crate::response_timeouts::ResponseTimeouts;
-use crate::{Endpoint, MemberId, QueueId, Routes};
+use crate::stats::RefusalCounts;
+use crate::{MemberId, QueueId, Routes};
 
 /// Everything but the shard itself.
 #[derive(Debug)]
@@ -26,8 +28,8 @@ pub(crate) struct Dispatcher {
     pub(crate) impatient: Vec<QueueId>,
     pub(crate) response_timeouts: ResponseTimeouts,
     pub(crate) routes: Arc<Routes>,
-    /// By listener number.
-    pub(crate) endpoints: IdMap<u32, Endpoint>,
+    /// By number. A closed one stays while it has connections.
+    pub(crate) listeners: IdMap<u32, Listening>,
     /// Commands of our own for the shard.
     pub(crate) commands: CommandWriter,
     /// Members that were given something in this turn.
@@ -37,7 +39,8 @@ pub(crate) struct Dispatcher {
     /// Members that broke the rules and were dropped.
     pub(crate) broken: Vec<MemberId>,
     pub(crate) draining: bool,
-    pub(crate) unrouted: u64,
+    /// Requests that no queue got.
+    pub(crate) refusals: RefusalCounts,
     /// Answers that contradicted themselves.
     pub(crate) disagreements: u64,
     started: Instant,
@@ -54,13 +57,13 @@ impl Dispatcher {
             impatient: Vec::new(),
             response_timeouts: ResponseTimeouts::default(),
             routes: Arc::default(),
-            endpoints: IdMap::default(),
+            listeners: IdMap::default(),
             commands: CommandWriter::new(),
             dirty: Vec::new(),
             active: Vec::new(),
             broken: Vec::new(),
             draining: false,
-            unrouted: 0,
+            refusals: RefusalCounts::default(),
             disagreements: 0,
             started: Instant::now(),
             now_ms: 0,

@@ -11,6 +11,7 @@ use crate::dispatcher::Dispatcher;
 use crate::flow::Flow;
 use crate::framing::Answer;
 use crate::limits::WAITING_BYTES;
+use crate::listening::Listening;
 use crate::request::Request;
 
 impl Dispatcher {
@@ -32,12 +33,13 @@ impl Dispatcher {
         match record.kind() {
             event::REQUEST => self.request(record, bytes),
             event::BODY | event::END => self.body(record, bytes),
-            event::OPEN => self.clients.insert(Client::opened(record, bytes)),
-            event::SECURE => {
-                if let Some(client) = self.clients.find(token) {
-                    client.opening.extend_from_slice(bytes);
-                }
+            event::OPEN => {
+                let listening = self.listeners.get(&record.word(3));
+                let admission = listening.and_then(Listening::admission);
+                self.clients
+                    .insert(Client::opened(record, bytes, admission));
             }
+            event::SECURE => self.secured(record, bytes),
             event::CLOSED => self.closed(token, bytes),
             event::FLUSHED => self.flushed(token, record.word(3), record.word(4)),
             event::RAW => {
@@ -53,6 +55,18 @@ impl Dispatcher {
         }
     }
 
+    fn secured(&mut self, record: RecordView<'_>, bytes: &[u8]) {
+        let Some(client) = self.clients.find(record.word(2)) else {
+            return;
+        };
+        client.opening.extend_from_slice(bytes);
+        if let Some(admission) = &mut client.admission {
+            let offset = usize::try_from(record.word(5)).unwrap_or(usize::MAX);
+            let server_name = record.bytes(offset, record.word(6));
+            admission.secured(server_name.unwrap_or_default());
+        }
+    }
+
     fn request(&mut self, record: RecordView<'_>, bytes: &[u8]) {
         let token = record.word(2);
         let request = Request::new(record);
@@ -64,8 +78,9 @@ impl Dispatcher {
             // What is about to be answered is the end of the connection.
             return;
         }
-        let (listener, local) = (client.listener, client.local);
-        let routed = self.route(listener, local, request);
+        let (listener, local, admission) =
+            (client.listener, client.local, client.admission.clone());
+        let routed = self.route(listener, local, admission.as_ref(), request);
         let mut exchange = Exchange {
             sequence: request.sequence(),
             queue: crate::QueueId(0),
@@ -80,7 +95,7 @@ impl Dispatcher {
         };
         match routed {
             Err(refusal) => {
-                self.unrouted += 1;
+                self.refusals.count(refusal);
                 self.refuse(token, &exchange, refusal);
             }
             Ok(queue) => {

@@ -31,6 +31,7 @@ mod id_hash;
 mod judging;
 mod judging_answers;
 mod limits;
+mod listening;
 mod mailbox;
 mod member;
 mod queue;
@@ -43,5 +44,5 @@ mod thread;
 mod uploads;
 
 pub use routes::{Affinity, Endpoint, MemberId, QueueId, QueueOptions, Routes};
-pub use stats::{MemberStats, QueueStats, ShardStats};
+pub use stats::{MemberStats, QueueStats, RefusalCounts, ShardStats};
 pub use thread::{Pulse, ShardThread};

@@ -10,6 +10,7 @@ use crate::affinity;
 use crate::answers::Refusal;
 use crate::client::{Exchange, MemberIndex, Stage};
 use crate::dispatcher::Dispatcher;
+use crate::listening::Admission;
 use crate::member::Member;
 use crate::queue::{Queue, Waiting};
 use crate::request::Request;
@@ -24,9 +25,11 @@ impl Dispatcher {
         &self,
         listener: u32,
         local_address: IpAddr,
+        admission: Option<&Admission>,
         request: Request<'_>,
     ) -> Result<QueueId, Refusal> {
-        let endpoint = self.endpoints.get(&listener).ok_or(Refusal::NotFound)?;
+        let listening = self.listeners.get(&listener).ok_or(Refusal::NotFound)?;
+        let endpoint = listening.endpoint;
         let host = request.host().map_err(|_| Refusal::BadTarget)?;
         let lookup = Lookup {
             scheme: endpoint.scheme,
@@ -35,6 +38,9 @@ impl Dispatcher {
             local_address,
             target: request.target(),
         };
+        if admission.is_some_and(|admission| admission.is_misdirected(&lookup)) {
+            return Err(Refusal::Misdirected);
+        }
         match self.routes.table.find(&lookup) {
             Ok(Some(Match::Registered { value, .. })) => Ok(*value),
             Ok(Some(Match::Reserved { .. })) => Err(Refusal::Unavailable(RESERVED_RETRY_SECONDS)),

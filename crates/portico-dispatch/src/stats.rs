@@ -2,6 +2,7 @@
 
 use portico_engine::Counters;
 
+use crate::answers::Refusal;
 use crate::{MemberId, QueueId};
 
 /// One shard's counters.
@@ -13,8 +14,35 @@ pub struct ShardStats {
     pub queues: Vec<QueueStats>,
     /// The engine's counters.
     pub counters: Counters,
-    /// Requests whose target no prefix matched.
+    /// Requests that no queue got.
+    pub refusals: RefusalCounts,
+}
+
+/// Requests that no queue got, by the reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RefusalCounts {
+    /// No prefix matched: 404.
     pub unrouted: u64,
+    /// The target or `Host` is malformed: 400.
+    pub bad_target: u64,
+    /// For a host or scheme that the connection is not for: 421.
+    pub misdirected: u64,
+    /// The prefix is reserved, and no process has registered it: 503.
+    pub unserved: u64,
+}
+
+impl RefusalCounts {
+    pub(crate) fn count(&mut self, refusal: Refusal) {
+        let counter = match refusal {
+            Refusal::NotFound => &mut self.unrouted,
+            Refusal::BadTarget => &mut self.bad_target,
+            Refusal::Misdirected => &mut self.misdirected,
+            Refusal::Unavailable(_) => &mut self.unserved,
+            // Said of requests that a queue has got.
+            Refusal::Lost | Refusal::Contradiction | Refusal::TimedOut => return,
+        };
+        *counter += 1;
+    }
 }
 
 /// Counters of a member on one shard.

@@ -18,6 +18,7 @@ use crate::client::MemberIndex;
 use crate::commands::CommandBuffer;
 use crate::dispatcher::Dispatcher;
 use crate::limits::{EVENT_BYTES, MAX_HEADER_SIZE, PIPELINED_REQUESTS};
+use crate::listening::Listening;
 use crate::mailbox::Mailbox;
 use crate::member::Member;
 use crate::{Endpoint, MemberId, MemberStats, QueueId, QueueStats, Routes, ShardStats};
@@ -111,10 +112,10 @@ impl ShardThread {
             let id = own
                 .shard
                 .add_listening(socket, options, Arc::new(AtomicU32::new(0)))?;
-            own.dispatcher.endpoints.insert(id.0, endpoint);
             for (pattern, context) in names {
                 own.shard.add_server_name(id, &pattern, context);
             }
+            own.note_listener(id, endpoint);
             Ok(id)
         })
         .recv()
@@ -124,12 +125,18 @@ impl ShardThread {
     /// Changes a listener's settings, for its connections too.
     pub fn update_listener(&self, id: ListenerId, options: ListenerOptions) {
         let options = within_bounds(options);
-        self.call(move |own| own.shard.update_listener(id, options));
+        self.call(move |own| {
+            own.shard.update_listener(id, options);
+            own.renew_listener(id);
+        });
     }
 
     /// Stops accepting. Its connections live on.
     pub fn close_listener(&self, id: ListenerId) {
-        self.call(move |own| own.shard.close_listener(id));
+        self.call(move |own| {
+            own.shard.close_listener(id);
+            own.forget_listeners();
+        });
     }
 
     /// Keeps a TLS context. Returns its number, 0 if the thread has died.
@@ -147,7 +154,10 @@ impl ShardThread {
     /// Uses a context for server names (`*.example.com` or a name) of a TLS listener. Later ones win.
     pub fn add_server_name(&self, id: ListenerId, pattern: &str, context: u32) {
         let pattern = pattern.to_owned();
-        self.call(move |own| own.shard.add_server_name(id, &pattern, context));
+        self.call(move |own| {
+            own.shard.add_server_name(id, &pattern, context);
+            own.renew_listener(id);
+        });
     }
 
     /// Replaces prefixes and settings of queues. Requests in flight keep what they have.
@@ -321,6 +331,27 @@ impl Loop {
             round: Vec::new(),
             shared,
         })
+    }
+
+    /// Enters a listener with its server names.
+    fn note_listener(&mut self, id: ListenerId, endpoint: Endpoint) {
+        let listening = Listening::new(endpoint, self.shard.server_names(id));
+        self.dispatcher.listeners.insert(id.0, listening);
+        self.forget_listeners();
+    }
+
+    /// A listener's contexts have changed.
+    fn renew_listener(&mut self, id: ListenerId) {
+        if let Some(listening) = self.dispatcher.listeners.get(&id.0) {
+            self.note_listener(id, listening.endpoint);
+        }
+    }
+
+    /// Forgets listeners that have closed and whose connections have gone.
+    fn forget_listeners(&mut self) {
+        let shard = &self.shard;
+        let listeners = &mut self.dispatcher.listeners;
+        listeners.retain(|id, _| shard.has_listener(ListenerId(*id)));
     }
 
     fn run(mut self) {
@@ -504,7 +535,7 @@ impl Loop {
                 })
                 .collect(),
             counters: self.shard.counters(),
-            unrouted: self.dispatcher.unrouted,
+            refusals: self.dispatcher.refusals,
         }
     }
 }

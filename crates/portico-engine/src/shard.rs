@@ -16,6 +16,7 @@ use std::time::Duration;
 use portico_channel::layout::SLOT_MASK;
 use portico_channel::{EventWriter, External};
 use portico_sys::{Bell, Interest, ReadyList, Wake, socket};
+use portico_tls::ServerNames;
 
 use crate::connection_table::ConnectionTable;
 use crate::core::Core;
@@ -289,6 +290,18 @@ impl Shard {
         {
             listener.add_server_name(pattern, context.clone());
         }
+    }
+
+    /// The contexts of a TLS listener by server name; `None` on a plain one. They may change: take them anew then.
+    #[must_use]
+    pub fn server_names(&self, listener: ListenerId) -> Option<Arc<ServerNames>> {
+        self.core.listeners.find(listener.0)?.names.clone()
+    }
+
+    /// Whether a listener accepts, or has connections still.
+    #[must_use]
+    pub fn has_listener(&self, listener: ListenerId) -> bool {
+        self.core.listeners.find(listener.0).is_some()
     }
 
     /// Stops accepting. Its connections live on.

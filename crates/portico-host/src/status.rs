@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use portico_dispatch::{MemberId, MemberStats, QueueId, QueueStats, ShardStats};
+use portico_dispatch::{MemberId, MemberStats, QueueId, QueueStats, RefusalCounts, ShardStats};
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::AddressRecord;
@@ -37,6 +37,13 @@ pub struct Status {
     pub requests_per_second: f64,
     /// Requests that no prefix matched (404).
     pub unrouted: u64,
+    /// Requests whose target or `Host` is malformed (400).
+    pub bad_target: u64,
+    /// Requests for a scheme that the connection does not have, or for a host that demands a client certificate which the
+    /// connection was not asked for (421).
+    pub misdirected: u64,
+    /// Requests for a prefix that is reserved and that no process has registered (503).
+    pub unserved: u64,
     /// Bytes received from clients.
     pub bytes_read: u64,
     /// Bytes sent to clients.
@@ -130,7 +137,7 @@ pub(crate) struct Totals {
     pub(crate) queues: HashMap<QueueId, QueueTotals>,
     pub(crate) all: QueueTotals,
     pub(crate) connections: u64,
-    pub(crate) unrouted: u64,
+    pub(crate) refusals: RefusalCounts,
     pub(crate) bytes_read: u64,
     pub(crate) bytes_written: u64,
     pub(crate) too_slow: u64,
@@ -165,7 +172,10 @@ impl Totals {
             self.all.add(queue);
         }
         self.connections += shard.counters.connections_open;
-        self.unrouted += shard.unrouted;
+        self.refusals.unrouted += shard.refusals.unrouted;
+        self.refusals.bad_target += shard.refusals.bad_target;
+        self.refusals.misdirected += shard.refusals.misdirected;
+        self.refusals.unserved += shard.refusals.unserved;
         self.bytes_read += shard.counters.bytes_read;
         self.bytes_written += shard.counters.bytes_written;
         self.too_slow += shard.counters.too_slow;

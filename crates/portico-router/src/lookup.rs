@@ -24,6 +24,19 @@ pub struct Lookup<'a> {
     pub target: &'a [u8],
 }
 
+impl<'a> Lookup<'a> {
+    /// The host name that the request is for, without port and final dot, perhaps with capitals. `None` where it names
+    /// none, or an address in brackets.
+    ///
+    /// # Errors
+    /// Those of [`Table::find`](crate::Table::find) that are about the host, the target's form or its scheme.
+    pub fn host_name(&self) -> Result<Option<&'a [u8]>, LookupError> {
+        let (authority, _) = authority_and_path(self)?;
+        let name = authority.map(name_in).transpose()?.flatten();
+        Ok(name.map(|(name, _)| name))
+    }
+}
+
 /// A request that can't be routed because its target or host can't be understood in one way only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -94,17 +107,24 @@ pub(crate) struct Key<'a> {
 
 impl<'a> Key<'a> {
     pub(crate) fn of(lookup: &Lookup<'a>, room: &'a mut Room) -> Result<Self, LookupError> {
-        let (authority, path) = match lookup.target {
-            [b'/', ..] => (lookup.host, lookup.target),
-            b"*" => (lookup.host, &b"/"[..]),
-            target => other_form(target, lookup.scheme)?,
-        };
+        let (authority, path) = authority_and_path(lookup)?;
         let name = match authority {
             Some(authority) => host_name(authority, &mut room.name)?,
             None => None,
         };
         let path = normalised(path, &mut room.path);
         Ok(Self { name, path })
+    }
+}
+
+/// Whom a request is for, and where there.
+fn authority_and_path<'a>(
+    lookup: &Lookup<'a>,
+) -> Result<(Option<&'a [u8]>, &'a [u8]), LookupError> {
+    match lookup.target {
+        [b'/', ..] => Ok((lookup.host, lookup.target)),
+        b"*" => Ok((lookup.host, &b"/"[..])),
+        target => other_form(target, lookup.scheme),
     }
 }
 
@@ -149,12 +169,30 @@ fn other_form(target: &[u8], scheme: Scheme) -> Result<(Option<&[u8]>, &[u8]), L
 
 /// The name in `host [":" port]`: in lower case, without a final dot. `None` for an address in brackets and for what is
 /// too long for a name.
-///
-/// An escape is refused: whoever decodes it sees another name than who does not.
 fn host_name<'a>(
     authority: &'a [u8],
     room: &'a mut Option<[u8; MAX_NAME_BYTES]>,
 ) -> Result<Option<&'a [u8]>, LookupError> {
+    let Some((name, has_capitals)) = name_in(authority)? else {
+        return Ok(None);
+    };
+    if !has_capitals {
+        return Ok(Some(name));
+    }
+    let room = room.insert([0; MAX_NAME_BYTES]);
+    let Some(lower_case) = room.get_mut(..name.len()) else {
+        return Ok(None);
+    };
+    lower_case.copy_from_slice(name);
+    lower_case.make_ascii_lowercase();
+    Ok(Some(lower_case))
+}
+
+/// The name in `host [":" port]` as it stands there, without a final dot, and whether it has capitals. `None` for an
+/// address in brackets.
+///
+/// An escape is refused: whoever decodes it sees another name than who does not.
+fn name_in(authority: &[u8]) -> Result<Option<(&[u8], bool)>, LookupError> {
     if authority.first() == Some(&b'[') {
         return bracketed(authority).map(|()| None);
     }
@@ -174,16 +212,7 @@ fn host_name<'a>(
     port(authority.get(end..).unwrap_or_default())?;
     let name = authority.get(..end).unwrap_or_default();
     let name = name.strip_suffix(b".").unwrap_or(name);
-    if seen & CAPITAL == 0 {
-        return Ok(Some(name));
-    }
-    let room = room.insert([0; MAX_NAME_BYTES]);
-    let Some(lower_case) = room.get_mut(..name.len()) else {
-        return Ok(None);
-    };
-    lower_case.copy_from_slice(name);
-    lower_case.make_ascii_lowercase();
-    Ok(Some(lower_case))
+    Ok(Some((name, seen & CAPITAL != 0)))
 }
 
 /// How many bytes at the front are small letters, digits, dots and hyphens: a multiple of 8, found 8 at a time.

@@ -5,6 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use aws_lc_rs::digest::{self, SHA256};
 use portico_x509::{Certificate, Purpose, TrustError, TrustOptions, TrustStore};
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::WebPkiSupportedAlgorithms;
@@ -26,6 +27,26 @@ const MAX_NAMED_ANCHORS: usize = 64;
 pub(crate) struct ClientAuth {
     trust: TrustStore,
     rejects: bool,
+    demand: ClientDemand,
+}
+
+/// What a context demands of its clients, to be compared with what another one does: see
+/// [`Context::client_demand`](crate::Context::client_demand).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientDemand {
+    /// Nobody gets in without a certificate that was verified; else clients are only asked for one.
+    required: bool,
+    /// Digest of everything that decides which certificates are good.
+    trust: [u8; 32],
+}
+
+impl ClientDemand {
+    /// Whether a client that was let in by a context with the demand `made` (`None`: none) has been judged as this one
+    /// judges, or more strictly: by the same authorities, and not merely asked where this one insists.
+    #[must_use]
+    pub fn is_met_by(&self, made: Option<&Self>) -> bool {
+        made.is_some_and(|made| made.trust == self.trust && (made.required || !self.required))
+    }
 }
 
 impl ClientAuth {
@@ -56,8 +77,17 @@ impl ClientAuth {
         let auth = Self {
             trust,
             rejects: options.reject_unauthorized,
+            demand: ClientDemand {
+                required: options.reject_unauthorized,
+                trust: trust_digest(&anchors, options),
+            },
         };
         Ok(options.request_cert.then_some(auth))
+    }
+
+    /// What is demanded.
+    pub(crate) fn demand(&self) -> &ClientDemand {
+        &self.demand
     }
 
     /// Whether clients without a verified certificate are turned away.
@@ -88,6 +118,27 @@ impl ClientAuth {
             .map(|anchor| DistinguishedName::from(anchor.subject()))
             .collect()
     }
+}
+
+/// Equal for equal sets of authorities and revocation lists, in whatever order they were given.
+fn trust_digest(anchors: &[Vec<u8>], options: &ContextOptions) -> [u8; 32] {
+    let mut whole = digest::Context::new(&SHA256);
+    for list in [anchors, options.crl.as_slice()] {
+        let mut hashes: Vec<_> = list
+            .iter()
+            .map(|der| digest::digest(&SHA256, der))
+            .collect();
+        hashes.sort_unstable_by(|one, other| one.as_ref().cmp(other.as_ref()));
+        hashes.dedup_by(|one, other| one.as_ref() == other.as_ref());
+        whole.update(&hashes.len().to_le_bytes());
+        for hash in hashes {
+            whole.update(hash.as_ref());
+        }
+    }
+    whole.update(&[u8::from(options.allow_partial_trust_chain)]);
+    let mut trust = [0; 32];
+    trust.copy_from_slice(whole.finish().as_ref());
+    trust
 }
 
 /// In OpenSSL's words where Node's users know them.

@@ -6,7 +6,7 @@ use rustls::crypto::{CryptoProvider, SupportedKxGroup, aws_lc_rs};
 use rustls::server::{NoServerSessionStorage, ProducesTickets, ServerConfig, StoresServerSessions};
 use rustls::{SupportedCipherSuite, SupportedProtocolVersion, version};
 
-use crate::client_auth::{ClientAuth, Verifier};
+use crate::client_auth::{ClientAuth, ClientDemand, Verifier};
 use crate::client_hello::SessionOffer;
 use crate::identity::Identities;
 use crate::key_log::KeyLogLines;
@@ -116,6 +116,12 @@ impl Context {
     /// TLS 1.3, unless the options leave it out.
     pub(crate) fn highest_version(&self) -> u16 {
         self.inner.highest_version
+    }
+
+    /// What clients must show of certificates; `None` if they are not even asked for one.
+    #[must_use]
+    pub fn client_demand(&self) -> Option<&ClientDemand> {
+        self.client_auth().map(ClientAuth::demand)
     }
 
     pub(crate) fn client_auth(&self) -> Option<&ClientAuth> {

@@ -44,6 +44,7 @@ mod traffic;
 mod traffic_keys;
 mod verify_error;
 
+pub use client_auth::ClientDemand;
 pub use connection::{AlpnChoice, ClientHello, Connection, Refusal, Status};
 pub use context::Context;
 pub use error::{ContextError, TlsError};

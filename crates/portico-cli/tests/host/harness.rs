@@ -13,7 +13,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_portico");
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A running host with a folder of its own.
 pub(crate) struct Host {

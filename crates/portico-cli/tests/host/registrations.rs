@@ -1,13 +1,16 @@
 //! Who may register what, and what a client gets.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::Value;
 
 use crate::application::{Application, Process, register_line};
-use crate::harness::{Host, can_be_another_user, command, folder, free_port, get, wait_for};
+use crate::harness::{
+    Host, PATIENCE, can_be_another_user, command, folder, free_port, get, wait_for,
+};
 
 const ANN: u32 = 10_001;
 const BOB: u32 = 10_002;
@@ -18,6 +21,56 @@ fn say(host: &Host, lines: &str) -> Value {
     let mut answer = String::new();
     BufReader::new(stream).read_line(&mut answer).unwrap();
     serde_json::from_str(&answer).unwrap()
+}
+
+/// The status of the answer to some bytes on a connection of their own.
+fn status_of(port: u16, bytes: &str) -> u16 {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(bytes.as_bytes()).unwrap();
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).unwrap();
+    line[9..12].parse().unwrap()
+}
+
+#[test]
+fn status_counts_what_no_process_gets_by_its_reason() {
+    let host = Host::start(&[]);
+    let port = free_port();
+    let prefix = |path: &str| format!("http://*:{port}{path}");
+    host.done(&["reserve", "add", &prefix("/later/"), "--everyone"]);
+    let _one = Application::start(&host.socket(), &prefix("/1/"), "one").unwrap();
+    for (count, status, target, fields) in [
+        (1, 404, "/3/", "Host: a\r\n"),
+        (2, 400, "http://user@a/1/", "Host: a\r\n"),
+        (3, 400, "nonsense://a/1/", "Host: a\r\n"),
+        (4, 421, "https://a/1/", "Host: a\r\n"),
+        (5, 503, "/later/", "Host: a\r\n"),
+    ] {
+        for _ in 0..count {
+            let request = format!("GET {target} HTTP/1.1\r\n{fields}\r\n");
+            assert_eq!(status_of(port, &request), status, "{request}");
+        }
+    }
+    let json = host.status();
+    let counts = [
+        "unrouted",
+        "bad_target",
+        "misdirected",
+        "unserved",
+        "requests",
+    ];
+    let counts = counts.map(|name| json[name].as_u64().unwrap());
+    assert_eq!(counts, [1, 5, 4, 5, 0]);
+    let text = host.done(&["status"]);
+    for line in [
+        "1 requests that no prefix matched (404)",
+        "5 requests with a malformed target or Host (400)",
+        "4 requests for another host or scheme than their connection's (421)",
+        "5 requests for a reserved prefix that no process has registered (503)",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{text}");
+    }
 }
 
 #[test]
