@@ -13,7 +13,7 @@ use portico_application::AttachedEngine;
 use portico_channel::layout::{event, response_flag as flag};
 use portico_channel::shared::{Capacity, HostEnd};
 use portico_channel::{CommandWriter, EventWriter, Records, Response};
-use portico_dispatch::{Endpoint, MemberId, QueueId, Routes, ShardThread};
+use portico_dispatch::{Endpoint, MemberId, NewMember, QueueId, Routes, ShardThread, UserMemory};
 use portico_engine::ListenerOptions;
 use portico_router::{Scheme, UrlPrefix};
 use portico_sys::bell;
@@ -94,13 +94,14 @@ fn attach(shard: &ShardThread) -> Result<AttachedEngine, Box<dyn std::error::Err
     let (host_ringer, app_bell) = bell()?;
     let (ringer, host_bell) = bell()?;
     let load = Arc::new(AtomicU32::new(0));
-    shard.attach(
-        MemberId(1),
-        QueueId(1),
+    shard.attach(NewMember {
+        id: MemberId(1),
+        queue: QueueId(1),
         end,
-        host_bell,
-        Arc::new(host_ringer),
+        bell: host_bell,
+        ringer: Arc::new(host_ringer),
         load,
-    )?;
+        memory: UserMemory::unlimited(),
+    })?;
     Ok(AttachedEngine::open(app_bell, vec![(memory, ringer)])?)
 }

@@ -7,7 +7,7 @@ use portico_engine::Shard;
 use crate::client::MemberIndex;
 use crate::dispatcher::Dispatcher;
 use crate::judging::Verdict;
-use crate::limits::{COPY_BYTES, RECORD_BYTES, TURN_BYTES};
+use crate::limits::{COPY_BYTES, TURN_BYTES};
 
 /// Bytes of `PART` before its payload.
 const SIZED_BYTES: usize = 20;
@@ -155,19 +155,21 @@ impl Dispatcher {
         buffer: &mut CommandBuffer,
         at: usize,
     ) -> bool {
+        let now_ms = self.now_ms;
         let rest = buffer.bytes.get(at..).unwrap_or_default();
         let (Some(Ok(part)), Some(member)) = (Records::new(rest).next(), self.member(index)) else {
             return false;
         };
         let bytes = part.bytes(SIZED_BYTES, part.word(4)).unwrap_or_default();
-        if bytes.is_empty() || member.part.len() + bytes.len() > RECORD_BYTES {
+        if let Err(reason) = member.unfinished.add(bytes, now_ms) {
+            member.break_off(reason);
             return false;
         }
-        member.part.extend_from_slice(bytes);
         if part.flags() & response_flag::END == 0 {
+            self.watch_unfinished(index);
             return true;
         }
-        let mut whole = std::mem::take(&mut member.part);
+        let mut whole = member.unfinished.take();
         let Some(Ok(record)) = Records::new(&whole).next() else {
             return false;
         };

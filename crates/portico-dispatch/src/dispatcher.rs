@@ -16,7 +16,7 @@ use crate::member::Member;
 use crate::queue::Queue;
 use crate::response_timeouts::ResponseTimeouts;
 use crate::stats::RefusalCounts;
-use crate::{MemberId, QueueId, Routes};
+use crate::{BrokenMember, QueueId, Routes};
 
 /// Everything but the shard itself.
 #[derive(Debug)]
@@ -37,7 +37,9 @@ pub(crate) struct Dispatcher {
     /// Members whose commands are looked for in every turn.
     pub(crate) active: Vec<MemberIndex>,
     /// Members that broke the rules and were dropped.
-    pub(crate) broken: Vec<MemberId>,
+    pub(crate) broken: Vec<BrokenMember>,
+    /// Members that may have an unfinished record.
+    pub(crate) unfinished: Vec<MemberIndex>,
     pub(crate) draining: bool,
     /// Requests that no queue got.
     pub(crate) refusals: RefusalCounts,
@@ -62,6 +64,7 @@ impl Dispatcher {
             dirty: Vec::new(),
             active: Vec::new(),
             broken: Vec::new(),
+            unfinished: Vec::new(),
             draining: false,
             refusals: RefusalCounts::default(),
             disagreements: 0,
@@ -74,8 +77,8 @@ impl Dispatcher {
         self.now_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
     }
 
-    /// Time until something must be looked at though nothing happens: a waiting request's patience ends, or an answer
-    /// is late. `None`: never.
+    /// Time until something must be looked at though nothing happens: a waiting request's patience ends, an answer is
+    /// late, or a record unfinished for too long. `None`: never.
     pub(crate) fn patience(&self) -> Option<Duration> {
         let waiting = self
             .impatient
@@ -84,7 +87,11 @@ impl Dispatcher {
             .map(|waiting| waiting.deadline_ms.saturating_sub(self.now_ms))
             .min()
             .map(Duration::from_millis);
-        waiting.into_iter().chain(self.until_response_check()).min()
+        let others = [self.until_response_check(), self.until_unfinished_ends()];
+        waiting
+            .into_iter()
+            .chain(others.into_iter().flatten())
+            .min()
     }
 
     pub(crate) fn member(&mut self, index: MemberIndex) -> Option<&mut Member> {

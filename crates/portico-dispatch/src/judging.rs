@@ -7,6 +7,7 @@
 use portico_channel::RecordView;
 use portico_channel::layout::{command, response_flag};
 
+use crate::BreakReason;
 use crate::client::{Hold, MemberIndex, Stage};
 use crate::dispatcher::Dispatcher;
 use crate::flow::Ack;
@@ -97,11 +98,11 @@ impl Dispatcher {
         let Some(member) = self.member(index) else {
             return Verdict::LeaveOut;
         };
-        if member.templates.len() <= number {
-            member.templates.resize(number + 1, Template::Missing);
-        }
-        if let Some(place) = member.templates.get_mut(number) {
-            *place = declared.map_or(Template::Refused, Template::Declares);
+        let template = declared.map_or(Template::Refused, Template::Declares);
+        let bytes = u32::try_from(reason.len() + fields.len()).unwrap_or(u32::MAX);
+        if !member.keep_template(number, template, bytes) {
+            member.break_off(BreakReason::UserMemory);
+            return Verdict::Break;
         }
         match declared {
             Some(_) => Verdict::Apply,

@@ -41,8 +41,12 @@ mod routes;
 mod routing;
 mod stats;
 mod thread;
+mod unfinished;
 mod uploads;
+mod user_memory;
 
+pub use member::{BreakReason, BrokenMember, NewMember};
 pub use routes::{Affinity, Endpoint, MemberId, QueueId, QueueOptions, Routes};
 pub use stats::{MemberStats, QueueStats, RefusalCounts, ShardStats};
 pub use thread::{Pulse, ShardThread};
+pub use user_memory::UserMemory;

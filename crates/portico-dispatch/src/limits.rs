@@ -7,7 +7,9 @@
 //! | events a member has not taken | a member | [`FULL_BYTES`] of requests (then others get them), [`BEHIND_BYTES`] and one turn of bodies; [`BACKLOG_BYTES`] of everything: then it is dropped |
 //! | output a client has not read | an answer or tunnel | `ANSWER_WINDOW_BYTES` and one record; answers of a connection: [`PIPELINED_REQUESTS`] |
 //! | templates | a member | 255 × `TEMPLATE_BYTES` |
-//! | a record that comes in parts | a member | [`RECORD_BYTES`] |
+//! | templates | a user | [`TEMPLATE_BYTES_OF_A_USER`] |
+//! | a record that comes in parts | a member | [`RECORD_BYTES`], for [`UNFINISHED_MS`] |
+//! | records that come in parts | a user | [`UNFINISHED_BYTES_OF_A_USER`] |
 //! | acknowledgements | an answer | one per record of its window: records have 20 bytes or more |
 //! | a record to be applied | a shard | the capacity of the largest channel, or [`RECORD_BYTES`] |
 //! | members that know a connection | a connection | the members attached |
@@ -31,6 +33,13 @@ pub(crate) const TURN_BYTES: usize = 256 * 1024;
 pub(crate) const PIPELINED_REQUESTS: usize = 16;
 /// Bytes of a record that comes in parts.
 pub(crate) const RECORD_BYTES: usize = portico_channel::layout::RECORD_BYTES as usize;
+/// Bytes of records that come in parts, of one user's members on all shards. Only a head of more than half a channel comes
+/// in parts, and is whole within a few turns.
+pub(crate) const UNFINISHED_BYTES_OF_A_USER: usize = 64 * 1024 * 1024;
+/// Milliseconds from the first part of a record to the last.
+pub(crate) const UNFINISHED_MS: u64 = 30_000;
+/// Bytes of templates of one user's members on all shards: a thousand channels with 255 heads of a kilobyte each.
+pub(crate) const TEMPLATE_BYTES_OF_A_USER: usize = 256 * 1024 * 1024;
 /// Bytes of a head kept under a number.
 pub(crate) const TEMPLATE_BYTES: usize = portico_channel::layout::TEMPLATE_BYTES as usize;
 /// Template numbers are below this, as in the engine.

@@ -11,6 +11,8 @@ use portico_sys::{Bell, Ringer};
 use crate::backlog::Backlog;
 use crate::head_lines::Declared;
 use crate::limits::{BACKLOG_BYTES, FULL_BYTES};
+use crate::unfinished::Unfinished;
+use crate::user_memory::{Share, UserMemory};
 use crate::{MemberId, QueueId};
 
 /// A head kept under a number.
@@ -23,6 +25,60 @@ pub(crate) enum Template {
     Declares(Declared),
     /// One that is none, or too large: the engine never got it, and an answer that names it has no head.
     Refused,
+}
+
+/// A member for a shard: one registration of one process.
+#[derive(Debug)]
+pub struct NewMember {
+    /// Its number, the same on all shards.
+    pub id: MemberId,
+    /// The queue whose requests it gets.
+    pub queue: QueueId,
+    /// Our end of its channel with this shard.
+    pub end: HostEnd,
+    /// Rung by the application.
+    pub bell: Bell,
+    /// Wakes the application; the same for all shards.
+    pub ringer: Arc<Ringer>,
+    /// Counts its requests in flight; the same for all shards.
+    pub load: Arc<AtomicU32>,
+    /// Its user's account; the same for all members of the user.
+    pub memory: Arc<UserMemory>,
+}
+
+/// A member that was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BrokenMember {
+    /// Its number.
+    pub id: MemberId,
+    /// Why.
+    pub reason: BreakReason,
+}
+
+/// Why a member was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BreakReason {
+    /// Its channel held what no application may write, or it took nothing for too long.
+    Rules,
+    /// It began a record and did not finish it in time.
+    Unfinished,
+    /// The members of its user had as much kept for them as there may be.
+    UserMemory,
+}
+
+impl BreakReason {
+    /// What it did, for the log and for its process.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Rules => "its channel held what no application may write",
+            Self::Unfinished => "it began to write a record and did not finish it within 30 s",
+            Self::UserMemory => {
+                "the processes of its user have the host keep as many unfinished records or response heads as one user may"
+            }
+        }
+    }
 }
 
 /// One registration of one process, on this shard.
@@ -55,6 +111,8 @@ pub(crate) struct Member {
     pub(crate) dirty: bool,
     /// Its channel broke the rules, or its commands did.
     pub(crate) broken: bool,
+    /// Why, if it was not that.
+    reason: BreakReason,
     /// It is so far behind that connections whose bytes are for it are not read.
     pub(crate) behind: bool,
     /// Since when it has taken nothing of what it was sent, if there is any.
@@ -63,21 +121,26 @@ pub(crate) struct Member {
     stalled_at: u64,
     /// Its templates, by number.
     pub(crate) templates: Vec<Template>,
+    /// Bytes of each of them.
+    template_bytes: Vec<u32>,
+    template_share: Share,
     /// What has come of a record that comes in parts.
-    pub(crate) part: Vec<u8>,
+    pub(crate) unfinished: Unfinished,
     /// Connections that we don't read from because it is behind.
     pub(crate) held_back: Vec<u32>,
 }
 
 impl Member {
-    pub(crate) fn new(
-        id: MemberId,
-        queue: QueueId,
-        end: HostEnd,
-        bell: Bell,
-        ringer: Arc<Ringer>,
-        load: Arc<AtomicU32>,
-    ) -> Self {
+    pub(crate) fn new(new: NewMember) -> Self {
+        let NewMember {
+            id,
+            queue,
+            end,
+            bell,
+            ringer,
+            load,
+            memory,
+        } = new;
         // Both must ring from the first record on, whether the other has opened its end or not.
         end.host().fall_asleep();
         end.application().fall_asleep();
@@ -99,11 +162,14 @@ impl Member {
             close_all: false,
             dirty: false,
             broken: false,
+            reason: BreakReason::Rules,
             behind: false,
             stalled_since_ms: 0,
             stalled_at: 0,
             templates: Vec::new(),
-            part: Vec::new(),
+            template_bytes: Vec::new(),
+            template_share: memory.for_templates(),
+            unfinished: Unfinished::new(&memory),
             held_back: Vec::new(),
         }
     }
@@ -135,6 +201,43 @@ impl Member {
             self.in_flight -= 1;
             self.load.fetch_sub(1, Ordering::Relaxed);
         }
+    }
+
+    /// Marks it as broken; the next round drops it.
+    pub(crate) fn break_off(&mut self, reason: BreakReason) {
+        self.broken = true;
+        self.reason = reason;
+    }
+
+    pub(crate) fn break_reason(&self) -> BreakReason {
+        self.reason
+    }
+
+    /// Keeps what a template says under its number; `bytes` is what the engine keeps of it. False: its user has no memory
+    /// left.
+    pub(crate) fn keep_template(&mut self, number: usize, template: Template, bytes: u32) -> bool {
+        if self.templates.len() <= number {
+            self.templates.resize(number + 1, Template::Missing);
+            self.template_bytes.resize(number + 1, 0);
+        }
+        let (Some(place), Some(kept)) = (
+            self.templates.get_mut(number),
+            self.template_bytes.get_mut(number),
+        ) else {
+            return false;
+        };
+        // A refused one leaves the engine the one that it has.
+        if template != Template::Refused {
+            let as_usize = |bytes| usize::try_from(bytes).unwrap_or(usize::MAX);
+            self.template_share.give(as_usize(*kept));
+            *kept = 0;
+            if !self.template_share.take(as_usize(bytes)) {
+                return false;
+            }
+            *kept = bytes;
+        }
+        *place = template;
+        true
     }
 
     /// Sends records.

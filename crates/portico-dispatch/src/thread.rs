@@ -9,10 +9,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use portico_channel::layout::{SLOT_BITS, SLOT_MASK};
-use portico_channel::shared::HostEnd;
 use portico_channel::{EventWriter, Sleeper};
 use portico_engine::{ListenerId, ListenerOptions, Shard, TurnOutcome};
-use portico_sys::{Bell, Errno, Ringer, Wake};
+use portico_sys::{Errno, Wake};
 
 use crate::client::MemberIndex;
 use crate::commands::CommandBuffer;
@@ -21,7 +20,9 @@ use crate::limits::{EVENT_BYTES, MAX_HEADER_SIZE, PIPELINED_REQUESTS};
 use crate::listening::Listening;
 use crate::mailbox::Mailbox;
 use crate::member::Member;
-use crate::{Endpoint, MemberId, MemberStats, QueueId, QueueStats, Routes, ShardStats};
+use crate::{
+    BrokenMember, Endpoint, MemberId, MemberStats, NewMember, QueueStats, Routes, ShardStats,
+};
 
 /// Longest wait; readiness or a bell ends it before.
 const LONG: Duration = Duration::from_secs(3600);
@@ -165,26 +166,14 @@ impl ShardThread {
         self.call(move |own| own.dispatcher.set_routes(routes));
     }
 
-    /// Gives the shard a member. The application must have the other ends of `end`, `bell` and `ringer`; the ringer is
-    /// the same for all shards, as is `load`, which counts the member's requests in flight.
+    /// Gives the shard a member. The application must have the other ends of its channel, bell and ringer.
     ///
     /// # Errors
     /// Those of epoll_ctl(2); `EPIPE` if the thread has died.
-    pub fn attach(
-        &self,
-        member: MemberId,
-        queue: QueueId,
-        end: HostEnd,
-        bell: Bell,
-        ringer: Arc<Ringer>,
-        load: Arc<AtomicU32>,
-    ) -> io::Result<()> {
-        self.ask(move |own| {
-            let member = Member::new(member, queue, end, bell, ringer, load);
-            own.dispatcher.attach(member, &own.shard)
-        })
-        .recv()
-        .map_err(|_| gone())?
+    pub fn attach(&self, member: NewMember) -> io::Result<()> {
+        self.ask(move |own| own.dispatcher.attach(Member::new(member), &own.shard))
+            .recv()
+            .map_err(|_| gone())?
     }
 
     /// Nothing new goes to the member; it finishes what it has. Connections on which it has nothing to do close for
@@ -219,9 +208,9 @@ impl ShardThread {
             .unwrap_or(0)
     }
 
-    /// Members whose channel broke the rules since the last call. They are detached already.
+    /// Members that were dropped since the last call. They are detached already.
     #[must_use]
-    pub fn broken_members(&self) -> Vec<MemberId> {
+    pub fn broken_members(&self) -> Vec<BrokenMember> {
         self.ask(|own| std::mem::take(&mut own.dispatcher.broken))
             .recv()
             .unwrap_or_default()
@@ -365,6 +354,7 @@ impl Loop {
             self.serve_members();
             self.dispatcher.expire();
             self.dispatcher.expire_responses();
+            self.dispatcher.expire_unfinished();
             self.apply_own();
             self.dispatcher.settle_members();
             let rest = self.fall_asleep();
@@ -453,8 +443,11 @@ impl Loop {
 
     fn drop_broken(&mut self, index: MemberIndex) {
         if let Some(member) = self.dispatcher.member(index) {
-            let id = member.id;
-            self.dispatcher.broken.push(id);
+            let broken = BrokenMember {
+                id: member.id,
+                reason: member.break_reason(),
+            };
+            self.dispatcher.broken.push(broken);
         }
         self.detach(index);
     }

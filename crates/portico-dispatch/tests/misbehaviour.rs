@@ -6,7 +6,7 @@ mod support;
 
 use portico_channel::layout::{command, event, response_flag as flag};
 use portico_channel::shared::ANSWER_WINDOW_BYTES;
-use portico_dispatch::{MemberId, QueueOptions};
+use portico_dispatch::{BreakReason, BrokenMember, MemberId, QueueOptions};
 use support::{App, Host, until};
 
 /// A good member for `/good/` and one for `/bad/`.
@@ -37,7 +37,8 @@ fn is_dropped(host: &Host, id: MemberId) {
         broken.extend(host.shards[0].broken_members());
         !broken.is_empty()
     });
-    assert_eq!(broken, [id]);
+    let reason = BreakReason::Rules;
+    assert_eq!(broken, [BrokenMember { id, reason }]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU32;
 use std::time::Instant;
 
 use portico_channel::shared::{Capacity, HostEnd, LAYOUT_VERSION};
-use portico_dispatch::{MemberId, QueueId};
+use portico_dispatch::{MemberId, NewMember, QueueId};
 use portico_router::UrlPrefix;
 use portico_sys::{Bell, Credentials, Ringer, bell};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -128,22 +128,25 @@ impl Host {
     }
 
     fn attach(
-        &self,
+        &mut self,
         member: MemberId,
         queue: QueueId,
         ends: Vec<(HostEnd, Bell)>,
         ringer: &Arc<Ringer>,
     ) -> io::Result<()> {
         let load = Arc::new(AtomicU32::new(0));
+        let owner = self.registry.members().get(&member);
+        let memory = self.memories.of(owner.map_or(0, |entry| entry.owner.uid));
         for (shard, (end, bell)) in self.shards.iter().zip(ends) {
-            shard.attach(
-                member,
+            shard.attach(NewMember {
+                id: member,
                 queue,
                 end,
                 bell,
-                Arc::clone(ringer),
-                Arc::clone(&load),
-            )?;
+                ringer: Arc::clone(ringer),
+                load: Arc::clone(&load),
+                memory: Arc::clone(&memory),
+            })?;
         }
         Ok(())
     }

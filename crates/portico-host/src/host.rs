@@ -1,7 +1,7 @@
 //! The host's state, and what may be done to it. One thread owns it; nothing here waits, but for shards (well under a
 //! millisecond) and, where said, for the disk.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,6 +21,7 @@ use crate::rules::{self, UnknownNames};
 use crate::settings::Settings;
 use crate::state::{State, StateFile};
 use crate::status::Rates;
+use crate::user_memories::UserMemories;
 use crate::{Failure, code};
 
 /// Connections that wait to be accepted on ports that the configuration does not name. The kernel lowers it to
@@ -82,6 +83,8 @@ pub(crate) struct Host {
     /// Lines that other users have had.
     pub(crate) log: LogBudget,
     pub(crate) sessions: BTreeMap<MemberId, UnboundedSender<Reply>>,
+    /// What is kept for the members of each user.
+    pub(crate) memories: UserMemories,
 }
 
 impl Host {
@@ -125,6 +128,7 @@ impl Host {
             names_looked_up: now,
             log: LogBudget::new(now),
             sessions: BTreeMap::new(),
+            memories: UserMemories::default(),
         };
         host.publish_routes();
         Ok(host)
@@ -168,21 +172,19 @@ impl Host {
 
     /// Ends registrations whose channels broke the rules, and queues that waited long enough.
     pub(crate) fn tend(&mut self, now: Instant) {
-        let broken: BTreeSet<_> = self
-            .shards
-            .iter()
-            .flat_map(ShardThread::broken_members)
+        let broken = self.shards.iter().flat_map(ShardThread::broken_members);
+        let broken: BTreeMap<_, _> = broken
+            .map(|broken| (broken.id, broken.reason.text()))
             .collect();
-        for member in broken {
-            tracing::warn!(
-                member = member.0,
-                "{} dropped: its channel broke the rules",
-                self.prefix_of(member)
-            );
-            let failure = Failure::new(
-                code::CHANNEL,
-                "the host dropped this registration, because its channel held what no application may write",
-            );
+        for (member, why) in broken {
+            let prefix = self.prefix_of(member);
+            let owner = self.registry.members().get(&member);
+            let uid = owner.map_or(0, |entry| entry.owner.uid);
+            if self.log.allows(uid, now) {
+                tracing::warn!(member = member.0, "{prefix} dropped: {why}");
+            }
+            let text = format!("the host dropped this registration of {prefix}: {why}");
+            let failure = Failure::new(code::CHANNEL, text);
             self.tell(member, Reply::from(failure).into_closed());
             self.gone(member);
         }

@@ -35,6 +35,7 @@ pub mod status;
 mod succession;
 mod systemd;
 mod upgrade;
+mod user_memories;
 pub mod users;
 mod visitors;
 mod watchdog;

@@ -1,9 +1,14 @@
 //! Processes that registered and turn what they were given against the host.
 
+use std::io::{BufRead, BufReader};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
 
-use portico_sys::{Errno, descriptors};
+use portico_channel::CommandWriter;
+use portico_channel::layout::command;
+use portico_channel::shared::ApplicationEnd;
+use portico_sys::{Errno, Ringer, descriptors};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use serde_json::Value;
 
@@ -114,6 +119,35 @@ fn a_member_that_shrinks_its_memory_or_punches_holes_into_it_holds_up_nobody() {
     wait_for("it to be gone", || {
         host.processes(&format!("http://*:{port}/raw/")) == 0
     });
+    assert_eq!(get(port, "/good/").unwrap(), (200, "good".into()));
+}
+
+#[test]
+fn a_member_that_does_not_finish_a_record_is_dropped_and_told_why() {
+    let host = Host::start(&[]);
+    let port = free_port();
+    let _good = Application::start(&host.socket(), &format!("http://*:{port}/good/"), "good");
+    let mut raw = Raw::register(&host, &format!("http://*:{port}/raw/"));
+    let mut descriptors = raw.descriptors.drain(1..3);
+    let mut end = ApplicationEnd::open(descriptors.next().unwrap()).unwrap();
+    let ringer = Ringer::from(descriptors.next().unwrap());
+    let mut commands = CommandWriter::new();
+    commands.record(command::PART, 0, &[0, 0, 4], &[b"abcd"]);
+    assert!(end.commands.write(commands.as_bytes()).unwrap());
+    let began = Instant::now();
+    ringer.ring();
+    raw.control
+        .set_read_timeout(Some(Duration::from_secs(90)))
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(&raw.control).read_line(&mut line).unwrap();
+    assert!(began.elapsed() >= Duration::from_secs(29), "{line}");
+    let why = "it began to write a record and did not finish it within 30 s";
+    let told: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(told["code"], "ERR_PORTICO_CHANNEL", "{line}");
+    assert!(told["message"].as_str().unwrap().ends_with(why), "{line}");
+    let logged = format!("http://*:{port}/raw/ dropped: {why}");
+    assert!(host.log().contains(&logged), "{}", host.log());
     assert_eq!(get(port, "/good/").unwrap(), (200, "good".into()));
 }
 

@@ -14,7 +14,9 @@ use portico_application::AttachedEngine;
 use portico_channel::layout::{command, event, response_flag as flag};
 use portico_channel::shared::{ApplicationEnd, Capacity, HostEnd};
 use portico_channel::{CommandWriter, EventWriter, Records, Response};
-use portico_dispatch::{Affinity, Endpoint, MemberId, QueueId, QueueOptions, Routes, ShardThread};
+use portico_dispatch::{
+    Affinity, Endpoint, MemberId, NewMember, QueueId, QueueOptions, Routes, ShardThread, UserMemory,
+};
 use portico_engine::ListenerOptions;
 use portico_router::{Scheme, UrlPrefix};
 use portico_sys::{Bell, Ringer, bell};
@@ -384,7 +386,15 @@ fn attach(shard: &ShardThread, id: MemberId, queue: QueueId) -> (OwnedFd, Ringer
     let (host_ringer, bell) = bell().unwrap();
     let load = Arc::new(AtomicU32::new(0));
     shard
-        .attach(id, queue, end, host_bell, Arc::new(host_ringer), load)
+        .attach(NewMember {
+            id,
+            queue,
+            end,
+            bell: host_bell,
+            ringer: Arc::new(host_ringer),
+            load,
+            memory: UserMemory::limited(),
+        })
         .unwrap();
     (memory, ringer, bell)
 }

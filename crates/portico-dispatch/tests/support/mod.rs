@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 
 use portico_application::AttachedEngine;
 use portico_channel::shared::{Capacity, HostEnd};
-use portico_dispatch::{Endpoint, MemberId, QueueId, QueueOptions, Routes, ShardThread};
+use portico_dispatch::{
+    Endpoint, MemberId, NewMember, QueueId, QueueOptions, Routes, ShardThread, UserMemory,
+};
 use portico_engine::ListenerOptions;
 use portico_router::{Scheme, UrlPrefix};
 use portico_sys::bell;
@@ -135,14 +137,15 @@ impl Host {
             let (ringer, host_bell) = bell().unwrap();
             channels.push((memory, ringer));
             shard
-                .attach(
+                .attach(NewMember {
                     id,
-                    QueueId(queue),
+                    queue: QueueId(queue),
                     end,
-                    host_bell,
-                    Arc::clone(&host_ringer),
-                    Arc::clone(&load),
-                )
+                    bell: host_bell,
+                    ringer: Arc::clone(&host_ringer),
+                    load: Arc::clone(&load),
+                    memory: UserMemory::limited(),
+                })
                 .unwrap();
         }
         App::new(id, AttachedEngine::open(app_bell, channels).unwrap())

@@ -7,7 +7,7 @@ use std::time::Instant;
 use portico_channel::Records;
 use portico_channel::layout::event;
 use portico_channel::shared::{ApplicationEnd, Capacity, HostEnd};
-use portico_dispatch::{MemberId, QueueId};
+use portico_dispatch::{MemberId, NewMember, QueueId, UserMemory};
 use portico_sys::{Bell, Ringer, bell};
 
 use super::{Host, PATIENCE};
@@ -22,8 +22,13 @@ pub(crate) struct RawMember {
 
 impl RawMember {
     pub(crate) fn attach(host: &mut Host, queue: u32) -> Self {
+        Self::attach_of(host, queue, UserMemory::limited())
+    }
+
+    /// Of a user with this account.
+    pub(crate) fn attach_of(host: &mut Host, queue: u32, memory: Arc<UserMemory>) -> Self {
         let id = host.new_id();
-        let (end, memory) = HostEnd::create(Capacity {
+        let (end, channel) = HostEnd::create(Capacity {
             events: 1 << 20,
             commands: 1 << 20,
         })
@@ -31,18 +36,19 @@ impl RawMember {
         let (ringer, host_bell) = bell().unwrap();
         let (host_ringer, bell) = bell().unwrap();
         host.shards[0]
-            .attach(
+            .attach(NewMember {
                 id,
-                QueueId(queue),
+                queue: QueueId(queue),
                 end,
-                host_bell,
-                Arc::new(host_ringer),
-                Arc::new(AtomicU32::new(0)),
-            )
+                bell: host_bell,
+                ringer: Arc::new(host_ringer),
+                load: Arc::new(AtomicU32::new(0)),
+                memory,
+            })
             .unwrap();
         Self {
             id,
-            end: ApplicationEnd::open(memory).unwrap(),
+            end: ApplicationEnd::open(channel).unwrap(),
             ringer,
             _bell: bell,
         }
