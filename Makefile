@@ -82,8 +82,8 @@ fuzz: ## fuzz every target (SECONDS_EACH=600)
 	@scripts/need.sh c++=g++
 	bash fuzz/run.sh $(or $(SECONDS_EACH),600)
 
-asan: build ## the add-on under AddressSanitizer
-	@scripts/need.sh cc=gcc
+asan: build ## the add-on and the host under AddressSanitizer
+	@scripts/need.sh cc=gcc openssl
 	scripts/asan.sh
 
 node-suite: build ## run Node's own http tests: make node-suite SUITE=DIR [SUITE_NODE=node]
