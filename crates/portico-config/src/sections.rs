@@ -91,7 +91,7 @@ settings! {
         "How long an idle connection is kept, as told to the client. 0s: no limit.";
     keep_alive_timeout_buffer: Duration = seconds(1), Time(NONE..=HOUR), "Node", NewConnections,
         "How much longer it is really kept, so that a client that sends at the last moment is heard.";
-    min_bytes_per_second: u32 = 240, Count(0..=1_000_000), "HTTP.SYS", NewConnections,
+    min_bytes_per_second: u32 = 240, Count(0..=1_000_000), "Portico", NewConnections,
         "Bytes that a client must send of a request's body, and take of an answer, in a second on average. The connection of a slower one is closed. A client that waits for the application is not slow. 0: no limit.";
     timeout: Duration = NONE, Time(NONE..=DAY), "Node", NewConnections,
         "Time without any byte in either direction after which a connection is closed. 0s: no limit.";

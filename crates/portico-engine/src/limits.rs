@@ -40,8 +40,8 @@ pub(crate) const BODY_PIECE_BYTES: usize = 4 * 1024;
 /// shorter.
 pub(crate) const PACE_CHECK_MS: u64 = 5_000;
 
-/// Bytes that a peer which sends a body may be behind `min_bytes_per_second`: 17 seconds of HTTP.SYS's 240, for lines on
-/// which packets get lost.
+/// Bytes that a peer which sends a body may be behind `min_bytes_per_second`: 17 seconds of the host's default of 240, for
+/// lines on which packets get lost.
 pub(crate) const SENDER_GRACE_BYTES: i64 = 4 * 1024;
 
 /// The same for a peer that reads an answer: a receiver may keep its window shut until it has room for so many.
