@@ -1,7 +1,7 @@
 // Who gets the engine's classes: every way of registering, and every way of importing.
 
 import assert from 'node:assert/strict';
-import { cpSync, symlinkSync } from 'node:fs';
+import { cpSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { packageFolder, project, run } from './support/programs.mjs';
@@ -216,4 +216,19 @@ test('the types are those of Node\'s modules', async (t) => {
   const compiler = join(packageFolder, '../../node_modules/typescript/bin/tsc');
   const { code, stdout, stderr } = await run(folder, [compiler, '-p', '.']);
   assert.equal(code, 0, stdout + stderr);
+});
+
+test('responses have the members of their own that the page about compatibility names, and inherit the others', async (t) => {
+  const folder = project(t, { 'members.cjs': `
+    const { OutgoingMessage, ServerResponse } = require('http');
+    const names = (prototype) => Object.getOwnPropertyNames(prototype).filter((name) => !name.startsWith('_') && name !== 'constructor');
+    const own = new Set();
+    for (let at = ServerResponse.prototype; at !== OutgoingMessage.prototype; at = Object.getPrototypeOf(at)) names(at).forEach((name) => own.add(name));
+    const all = names(OutgoingMessage.prototype);
+    console.log(JSON.stringify({ all, own: all.filter((name) => own.has(name)) }));` });
+  const { all, own } = JSON.parse((await run(folder, ['--require', 'portico/register', 'members.cjs'], REQUIRED)).stdout);
+  const page = readFileSync(join(packageFolder, '../../docs/compatibility.md'), 'utf8');
+  const [, list] = /These members of `http.OutgoingMessage.prototype`.*?: (.*?);/.exec(page);
+  const named = [...list.matchAll(/`(\w+)`/g)].map(([, name]) => name);
+  assert.deepEqual(named.filter((name) => all.includes(name)).sort(), own.sort());
 });

@@ -45,7 +45,8 @@ async function startAndAsk(socket: string, prefix: string): Promise<Grant> {
     if (!connection.mayBeStarted) return granted(connection, prefix);
     if (host.failure !== undefined) throw host.failure;
     if (Date.now() > deadline) {
-      throw prefixError('ERR_PORTICO_NO_HOST', `The host that was started on ${socket} does not answer: ${connection.failure}`, prefix);
+      throw prefixError('ERR_PORTICO_NO_HOST', `The host that was started on ${socket} does not answer: ${connection.failure}. `
+        + `Run \`portico host --socket ${socket}\` to see why.`, prefix);
     }
   }
 }
@@ -58,7 +59,7 @@ function ask(prefix: string): Promise<HostConnection> {
 }
 
 function granted(connection: HostConnection, prefix: string): Grant {
-  if (connection.answer === '') throw prefixError(connection.failureCode, `Listening on ${prefix} failed: ${connection.failure}.`, prefix);
+  if (connection.answer === '') throw prefixError(connection.failureCode, `Listening on ${prefix} failed: ${failureOf(connection)}.`, prefix);
   const answer = JSON.parse(connection.answer) as {
     type?: string; code?: string; message?: string; prefix?: string; address?: Grant['address'];
   };
@@ -70,4 +71,10 @@ function granted(connection: HostConnection, prefix: string): Grant {
     address: answer.address ?? { address: '::', family: 'IPv6', port: 0 },
     connection,
   };
+}
+
+/** What was wrong, and where no host may be started by an application, who is to start it. */
+function failureOf({ failure, failureCode, socket }: HostConnection): string {
+  if (failureCode !== 'ERR_PORTICO_NO_HOST') return failure;
+  return `${failure}. No application starts a host at a place that PORTICO_HOST names: run \`portico host --socket ${socket}\`, or unset PORTICO_HOST`;
 }

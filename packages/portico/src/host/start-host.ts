@@ -29,13 +29,13 @@ export function startHost(socket: string): StartingHost {
       detached: true, stdio: ['ignore', output, output], cwd: '/',
     });
     child.on('error', (error) => {
-      state.failure = prefixError('ERR_PORTICO_NO_HOST', `The host ${program} can't be started: ${error.message}`);
+      state.failure = prefixError('ERR_PORTICO_NO_HOST', `The host ${program} can't be started: ${error.message}. Name another program with PORTICO_PROGRAM, or run \`make build\`.`);
     });
     child.on('exit', (status, signal) => {
       // 0: another one was faster.
       if (status === 0) return;
       state.failure = prefixError('ERR_PORTICO_NO_HOST',
-        `The host ${program} ended at once (${signal ?? `exit code ${status}`}): ${tailOf(log)}`);
+        `The host ${program} ended at once (${signal ?? `exit code ${status}`}): ${tailOf(log)}. Run \`portico host --socket ${socket}\` to see why.`);
     });
     child.unref();
   } finally {
@@ -44,7 +44,7 @@ export function startHost(socket: string): StartingHost {
   return state;
 }
 
-/** In a folder that others may write to, somebody could stand in for the host: none is started there. */
+/** In a folder that other users may write to, one of them could stand in for the host: none is started there. */
 function openLog(socket: string, log: string): number {
   try {
     return loadBinding().openHostLog(socket, log);
