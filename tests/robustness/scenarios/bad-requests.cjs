@@ -93,6 +93,46 @@ for (const [name, request] of Object.entries(CASES)) {
   exports[`${name}_is_reported`] = reported(request);
 }
 
+// 'clientError' shows the packet that the error is in, and where in it.
+const PACKETS = {
+  method: ['BR', 'EW / HTTP/1.1\r\nHost: a\r\n\r\n'],
+  method_behind_an_empty_line: ['\r\n', 'BREW / HTTP/1.1\r\nHost: a\r\n\r\n'],
+  version: ['GET / HTTP/', '9.9\r\nHost: a\r\n\r\n'],
+  protocol: ['GET / ', 'FTP/1.1\r\nHost: a\r\n\r\n'],
+  target: ['GET ', 'nonsense HTTP/1.1\r\nHost: a\r\n\r\n'],
+  name: ['GET / HTTP/1.1\r\nHost: a\r\n', 'X A: b\r\n\r\n'],
+  value: ['GET / HTTP/1.1\r\nHost: a\r\nX-A: a', 'a\0b\r\nMore: x\r\n\r\n'],
+  value_in_the_third: ['GET / HT', 'TP/1.1\r\nHost: a\r\n', 'X-A: a\0b\r\n\r\n'],
+  name_in_the_second: ['GET / HT', 'TP/1.1\r\nHo st: a\r\n', 'X-A: ab\r\n\r\n'],
+  length: ['GET / HTTP/1.1\r\nHost: a\r\nContent-Le', 'ngth: x\r\n\r\n'],
+  lengths: ['GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n', 'Content-Length: 2\r\n\r\n'],
+  bare_cr: ['GET / HTTP/1.1\r\nHost: a\r', 'x: y\r\n\r\n'],
+  second_request: ['GET / HTTP/1.1\r\nHost: a\r\n\r\nGE', 'X / HTTP/1.1\r\n\r\n'],
+  request_behind_another: ['GET / HTTP/1.1\r\nHost: a\r\n\r\nBREW / HTTP/1.1\r\nHost: a\r\n\r\n'],
+  chunk: ['POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n2', 'xyz\r\n'],
+  trailer: ['POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nab', ' c: d\r\n\r\n'],
+  size: [`GET / HTTP/1.1\r\nHost: a\r\nX: ${'a'.repeat(10_000)}`, 'b'.repeat(10_000)],
+};
+for (const [name, packets] of Object.entries(PACKETS)) {
+  exports[`a_bad_${name}_in_packets`] = async (log) => {
+    const server = http.createServer((req, res) => {
+      req.on('error', () => {});
+      req.resume().on('end', () => res.end('accepted'));
+    });
+    server.on('clientError', (error, socket) => {
+      log('server', error.message, error.bytesParsed, error.rawPacket.length, error.rawPacket.toString('latin1', 0, 100), Object.keys(error));
+      socket.destroy();
+    });
+    const client = new RawClient(await listen(server));
+    for (const packet of packets) {
+      client.write(packet);
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+    await client.all();
+    await close(server);
+  };
+}
+
 exports.a_refused_request_after_a_good_one = async (log) => {
   const server = http.createServer((req, res) => res.end(req.url));
   const client = new RawClient(await listen(server));

@@ -295,16 +295,22 @@ impl Connection {
         input.len()
     }
 
-    /// The peer broke the protocol. Tells it with the packet, and waits for what the application says to it.
+    /// The peer broke the protocol. Tells it with the packet that the error is in, as Node does, and not with what came
+    /// before it; then waits for what the application says to it.
     fn refuse(
         &mut self,
         core: &mut Core,
         events: &mut EventWriter<'_>,
-        packet: &[u8],
+        bytes: &[u8],
         before: usize,
         error: ParseError,
     ) -> Result<Pause, Stop> {
-        self.tell_client_error(core, events, error.code, before + error.offset, packet)?;
+        let place = before + error.offset;
+        let start = Some(self.input.packet_at)
+            .filter(|start| *start <= place)
+            .unwrap_or(0);
+        let packet = bytes.get(start..).unwrap_or_default();
+        self.tell_client_error(core, events, error.code, place - start, packet)?;
         Ok(Pause::Blocked)
     }
 

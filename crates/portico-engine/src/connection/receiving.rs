@@ -125,9 +125,10 @@ impl Connection {
             return Ok(());
         }
         if !self.input.rest.is_empty() {
-            self.input.rest.extend_from_slice(bytes);
+            self.input.keep(bytes);
             return self.parse_rest(core, events);
         }
+        self.input.packet_at = 0;
         let mut used = 0;
         let result = self.parse(core, events, bytes, &mut used);
         if let Some(rest) = bytes.get(used..)

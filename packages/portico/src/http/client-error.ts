@@ -4,6 +4,7 @@ import { PARSE_ERROR_CODES, PARSE_ERROR_REASONS } from '../generated/tables';
 import type { Connection } from '../lane/connection';
 import { kConnection, type LaneSocket } from '../lane/socket';
 import { socketError } from './socket-events';
+import { endReadable } from './lifecycle';
 import { requestTimeout } from './errors';
 import { STATUS_CODES } from 'node:http';
 
@@ -14,12 +15,20 @@ interface ParseError extends Error {
   rawPacket?: Buffer;
 }
 
+/** The peer's end in the middle of a request. There is no packet that it was in: the socket's 'end' tells of it. */
+const BROKEN_OFF = 'HPE_INVALID_EOF_STATE';
+
 /** Event `CLIENT_ERROR`. */
 export function clientError(connection: Connection, at: number): void {
   if (connection.destroying) return;
   const { words, bytes } = connection.lane.slab;
   const number = words[at + 3];
   const reason = PARSE_ERROR_REASONS[number];
+  if (PARSE_ERROR_CODES[number] === BROKEN_OFF) {
+    connection.brokenOff = Object.assign(new Error('Parse Error'), { bytesParsed: 0, code: BROKEN_OFF, reason });
+    endReadable(connection.laneSocket);
+    return;
+  }
   const error = new Error(`Parse Error: ${reason}`) as ParseError;
   error.bytesParsed = words[at + 4];
   error.code = PARSE_ERROR_CODES[number];

@@ -5,6 +5,7 @@ import { getDefaultHighWaterMark } from 'node:stream';
 import { getSystemErrorName } from 'node:util';
 import diagnostics = require('node:diagnostics_channel');
 import type { Connection } from '../lane/connection';
+import type { LaneSocket } from '../lane/socket';
 import type { Acknowledgement, Exchange } from './exchange';
 import { connectionReset } from './errors';
 import { isBehind } from './body';
@@ -164,8 +165,7 @@ export function peerEnded(connection: Connection): void {
     const socket = connection.laneSocket;
     // A descriptor that nobody reads any more does not keep a process alive in Node either.
     connection.lane.engine.setConnectionRef(connection.token, false);
-    socket.push(null);
-    if (socket.readableLength === 0) socket.read(0);
+    endReadable(socket);
     return;
   }
   connection.peerHasEnded = true;
@@ -179,7 +179,7 @@ export function peerEnded(connection: Connection): void {
  * piped into the answer waits for 'drain' in between.
  */
 function endWithPeer(connection: Connection): void {
-  const { current, server: { server } } = connection;
+  const { current } = connection;
   if (connection.destroying || connection.closed || !connection.peerHasEnded) return;
   if (!connection.ended && (connection.orphanedAcks > 0 || current !== null && hasAcks(current))) return;
   // Node has not read the end yet where so much waits behind earlier answers that it has stopped reading.
@@ -194,13 +194,29 @@ function endWithPeer(connection: Connection): void {
   }
   if (last !== null && isBeingRead(last)) return void setImmediate(endWithPeer, connection);
   connection.peerHasEnded = false;
-  if (server.httpAllowHalfOpen !== true) {
-    if (connection.hasSocket) connection.socket.end();
-    connection.shutdown(true);
+  // The socket's 'end' is what the server listens to.
+  if (connection.hasSocket) endReadable(connection.laneSocket);
+  else followPeer(connection);
+}
+
+/** The peer has ended its side, and the program has seen it: ours ends too, unless the server leaves it open. */
+export function followPeer(connection: Connection): void {
+  const { current, queue, server: { server } } = connection;
+  if (connection.closed || connection.destroying) return;
+  const last = queue?.at(-1) ?? current;
+  if (server.httpAllowHalfOpen === true && last !== null) {
+    last.response._last = true;
     return;
   }
-  if (last === null) connection.shutdown(true);
-  else last.response._last = true;
+  connection.existingSocket?.end();
+  connection.shutdown(true);
+}
+
+/** Nothing more will come: 'end', behind what is still to be read. */
+export function endReadable(socket: LaneSocket): void {
+  if (socket._readableState.ended || socket.destroyed) return;
+  socket.push(null);
+  if (socket.readableLength === 0) socket.read(0);
 }
 
 /** Whether the reader of a body has taken something of what has come since this was asked the last time. */
@@ -238,9 +254,9 @@ function finishNext(connection: Connection): boolean {
   return true;
 }
 
-/** Whether a reset of a connection whose socket nobody holds has a listener all the same. */
+/** Whether a reset of a connection whose socket nobody holds can be seen all the same. */
 function isReported(connection: Connection): boolean {
-  return connection.errno !== 0 && !connection.tunnel && isHeard(connection.server.server, 'clientError');
+  return connection.errno !== 0 && !connection.tunnel && (connection.current !== null || isHeard(connection.server.server, 'clientError'));
 }
 
 /** The engine let the connection go by itself: an orderly end, or the peer's reset. */
@@ -258,10 +274,7 @@ function endSocket(connection: Connection): void {
       return;
     }
   }
-  if (!connection.ending) {
-    socket.push(null);
-    if (socket.readableLength === 0) socket.read(0);
-  }
+  if (!connection.ending) endReadable(socket);
   socket.destroySoon();
 }
 
@@ -304,5 +317,7 @@ export function abortIncoming(connection: Connection): void {
 export function abandonCurrent(connection: Connection): void {
   const { current } = connection;
   connection.current = null;
-  if (current !== null) emitClose(current.response);
+  if (current === null) return;
+  connection.abandoned = current;
+  emitClose(current.response);
 }

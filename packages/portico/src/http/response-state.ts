@@ -146,7 +146,7 @@ const isLenient: PropertyDescriptor = {
 /** Only the response whose turn it is has a socket, until it is finished. */
 function socketOf(this: Response, exchange: Exchange): unknown {
   const isLeaving = exchange.leftEarly && !exchange.finished && !sentUnobserved(exchange);
-  const hasTurn = exchange.isCurrent || isLeaving || exchange.connection.closed && !exchange.finished;
+  const hasTurn = exchange.isCurrent || isLeaving || exchange.connection.abandoned === exchange;
   return hasTurn ? exchange.connection.socket : null;
 }
 

@@ -2,7 +2,7 @@
 
 import { kConnection, type LaneSocket } from '../lane/socket';
 import { answerBadRequest } from './client-error';
-import { abandonCurrent, abortIncoming } from './lifecycle';
+import { abandonCurrent, abortIncoming, followPeer } from './lifecycle';
 
 /** Stands for Node's parser among the listeners of 'data', which programs count. The engine's parser has read it. */
 export function httpData(): void { /* Nothing is left to do. */ }
@@ -10,6 +10,15 @@ export function httpData(): void { /* Nothing is left to do. */ }
 /** An error of the socket, while it speaks HTTP, is the client's. */
 export function socketError(this: LaneSocket, error: Error): void {
   answerBadRequest(this[kConnection], error);
+}
+
+/** The peer has ended its side: in the middle of a request that is an error of its own. */
+export function socketEnded(this: LaneSocket): void {
+  const connection = this[kConnection];
+  const { brokenOff } = connection;
+  connection.brokenOff = undefined;
+  if (brokenOff === undefined) followPeer(connection);
+  else answerBadRequest(connection, brokenOff);
 }
 
 /** The socket has closed: what was in flight on it ends, before listeners of the program's hear of it. */
@@ -45,6 +54,7 @@ export function releaseFromHttp(socket: LaneSocket): void {
   socket.removeListener('data', httpData);
   socket.removeListener('timeout', onSocketTimeout);
   socket.removeListener('error', socketError);
+  socket.removeListener('end', socketEnded);
   socket.removeListener('close', abandonRequests);
   socket.removeListener('close', abandonResponse);
   socket.parser = null;

@@ -16,7 +16,7 @@ import { NO_ADDRESSES, type Addresses } from './addresses';
 import type { AttachedServer } from './attached-server';
 import type { Lane } from './lane';
 import { RawAnswer } from './raw-answer';
-import { createSocket, pushReceived, showPaused, type LaneSocket } from './socket';
+import { createSocket, pushReceived, showPaused, watchResponse, type LaneSocket } from './socket';
 
 /** Where the addresses in `OPEN` begin. */
 const ADDRESS_WORD = 4;
@@ -41,6 +41,8 @@ export class Connection implements TlsConnection {
   /** The request whose answer goes out next; later ones wait in `queue`. */
   current: Exchange | null = null;
   queue: Exchange[] | null = null;
+  /** The one whose turn it was when the connection went. */
+  abandoned: Exchange | null = null;
   /** The request whose body is arriving. */
   receiving: Exchange | null = null;
   /** Requests whose bodies go on when that of an earlier one, which another process left, has come. */
@@ -63,6 +65,8 @@ export class Connection implements TlsConnection {
   failedIn: 'HPE_CB_HEADERS_COMPLETE' | 'HPE_JS_EXCEPTION' | null = null;
   /** The peer has ended its side, and we have yet to act on it. */
   peerHasEnded = false;
+  /** It did so in the middle of a request: what 'clientError' will tell when the socket has ended. */
+  brokenOff: Error | undefined = undefined;
   /** The lane's turn in which the peer's last bytes were told. */
   heardTurn = 0;
   /** Nothing is read: the program has paused the socket, or a byte stream's reader is behind. */
@@ -176,7 +180,7 @@ export class Connection implements TlsConnection {
    * died comes after later ones.
    */
   enqueue(exchange: Exchange): void {
-    this.requests++;
+    if (this.requests++ === 0 && this.#socket !== null) watchResponse(this.#socket);
     const { current } = this;
     if (current === null) {
       this.current = exchange;
@@ -342,9 +346,9 @@ export class Connection implements TlsConnection {
     this.lane.writer.plain(layout.COMMAND_SHUTDOWN | (close ? layout.SHUTDOWN_CLOSE << 8 : 0), this.token);
   }
 
-  /** Calls back when the engine has let the connection go. */
+  /** Calls back when the engine has let the connection go: behind all ticks, as libuv does, an 'error' among them. */
   whenClosed(done: () => void): void {
-    if (this.closed) process.nextTick(done);
+    if (this.closed) setImmediate(done);
     else (this.#closeCallbacks ??= []).push(done);
   }
 

@@ -15,7 +15,7 @@ import { carryOver } from '../http/carry-over';
 import { enumerateAsNode } from '../http/enumerability';
 import { socketEncoding } from '../http/errors';
 import { ConnectionParser } from '../http/connection-parser';
-import { abandonRequests, abandonResponse, httpData, onSocketTimeout, socketError } from '../http/socket-events';
+import { abandonRequests, abandonResponse, httpData, onSocketTimeout, socketEnded, socketError } from '../http/socket-events';
 import type { Connection } from './connection';
 import { SocketHandle } from './socket-handle';
 import { hideTunnelHandle } from './tunnel-handle';
@@ -33,6 +33,7 @@ export interface LaneSocket extends Socket {
   _handle: SocketHandle | null;
   _hadError: boolean;
   allowHalfOpen: boolean;
+  _readableState: { ended: boolean };
   timeout?: number;
   encrypted?: boolean;
 }
@@ -243,8 +244,9 @@ export function ConnectionSocket(this: LaneSocket, connection: Connection): void
   EventEmitter.prototype.on.call(this, 'data', httpData);
   this.on('timeout', onSocketTimeout);
   this.on('error', socketError);
+  this.on('end', socketEnded);
   this.on('close', abandonRequests);
-  this.on('close', abandonResponse);
+  if (connection.requests > 0) watchResponse(this);
   if (connection.timeoutMs > 0) this.timeout = connection.timeoutMs;
 }
 ConnectionSocket.prototype = plainPrototype();
@@ -260,6 +262,11 @@ function plainPrototype(): object {
 /** Makes a plain socket. */
 export function createSocket(connection: Connection): LaneSocket {
   return new (ConnectionSocket as unknown as new (connection: Connection) => LaneSocket)(connection);
+}
+
+/** The response in its turn ends with the socket. From the first request on: what listened before hears of it before, as in Node. */
+export function watchResponse(socket: LaneSocket): void {
+  socket.on('close', abandonResponse);
 }
 
 /** Pauses the stream, which is all that is seen of a pause. */
