@@ -78,7 +78,8 @@ describe('an answer', () => {
   test('can\'t be written past its response in a way that reaches into others', async (t) => {
     const host = await startHost(t);
     const member = await host.member(APP, `http://*:${host.port}/`);
-    for (const path of ['raw-nonsense', 'raw-switching', 'raw-chunks', 'raw-in-the-midst', 'feed']) {
+    for (const path of ['raw-nonsense', 'raw-switching', 'raw-chunks', 'raw-in-the-midst', 'feed', 'raw-nonsense-by-stream', 'raw-nonsense-below-stream',
+      'raw-nonsense-by-response', 'raw-nonsense-sent', 'raw-half-then-end', 'late-interim', 'hint-with-length', 'hint-with-coding']) {
       const text = await raw(host.port, pipelined(path));
       assert.match(text, /ERR_PORTICO_SHARED_CONNECTION/, path);
       assert.deepEqual(statusOf(text), ['200', '200'], path);
@@ -87,6 +88,28 @@ describe('an answer', () => {
     assert.match(member.output(), /^socket ERR_PORTICO_SHARED_CONNECTION/m);
     assert.equal(await raw(host.port, ask('ends') + '\r\n'), '');
     await eventually(() => /^ended/m.test(member.output()), 'the socket has ended');
+  });
+
+  test('written past its response as a whole is ended by it, in whatever way the bytes were written', async (t) => {
+    const host = await startHost(t);
+    const member = await host.member(APP, `http://*:${host.port}/`);
+    for (const path of ['raw-then-end', 'raw-then-end-later', 'raw-then-socket-end', 'raw-by-stream', 'raw-below-stream', 'raw-by-response', 'raw-then-body']) {
+      const text = await raw(host.port, pipelined(path));
+      assert.equal(text, 'HTTP/1.1 200 Raw\r\nContent-Length: 3\r\n\r\nraw', path);
+    }
+    await eventually(() => /finish\nend callback\nclose/.test(member.output()), 'the response has finished');
+    assert.match(member.output(), /^written/m);
+  });
+
+  test('with the status of an interim one becomes 502, and the process says once what to do', async (t) => {
+    const host = await startHost(t);
+    const member = await host.member(APP, `http://*:${host.port}/`);
+    for (const path of ['interim-status', 'unknown-interim-status', 'interim-status']) {
+      assert.deepEqual(statusOf(await raw(host.port, pipelined(path))), ['502'], path);
+    }
+    await eventually(() => /PORTICO_INTERIM_STATUS/.test(member.output()), 'the warning');
+    assert.equal(member.output().match(/PORTICO_INTERIM_STATUS/g).length, 1);
+    assert.match(member.output(), /GET \/interim-status has the status 103.*502/);
   });
 
   test('has no early hint with a line break in it', async (t) => {

@@ -2,7 +2,9 @@
 // Answers that Node lets through, whatever they are: node odd-answers.cjs PREFIX-OR-PORT. The last segment of the path says which.
 
 const http = require('node:http');
+const { Writable } = require('node:stream');
 
+const RAW = 'HTTP/1.1 200 Raw\r\nContent-Length: 3\r\n\r\nraw';
 const LARGE = 'v'.repeat(70_000);
 
 /** Answers with the code of what is thrown. */
@@ -93,6 +95,53 @@ const ACTIONS = {
   'raw-two': (request, response) => {
     const one = 'HTTP/1.1 200 Raw\r\nContent-Length: 3\r\n\r\nraw';
     response.socket.end(one + one);
+  },
+  'raw-then-end': (request, response) => {
+    response.on('finish', () => console.log('finish')).on('close', () => console.log('close'));
+    response.socket.write(RAW);
+    response.end(() => console.log('end callback'));
+  },
+  'raw-then-end-later': (request, response) => response.socket.write(RAW, () => setTimeout(() => response.end(), 20)),
+  'raw-then-socket-end': (request, response) => {
+    response.socket.end(RAW);
+    response.end();
+  },
+  'raw-by-stream': (request, response) => {
+    Writable.prototype.write.call(response.socket, RAW, () => console.log('written'));
+    response.end();
+  },
+  'raw-below-stream': (request, response) => {
+    response.socket._write(RAW.slice(0, 20), 'latin1');
+    response.socket._writev([{ chunk: RAW.slice(20, 30), encoding: 'latin1' }, { chunk: Buffer.from(RAW.slice(30)), encoding: 'buffer' }], () => {});
+    response.end();
+  },
+  'raw-by-response': (request, response) => {
+    response._writeRaw(RAW.slice(0, 20), 'latin1');
+    response._send(Buffer.from(RAW.slice(20)));
+    response.end();
+  },
+  'raw-then-body': (request, response) => {
+    response.socket.write(RAW);
+    tryTo(response, () => response.end('body'));
+  },
+  'raw-nonsense-by-stream': (request, response) => tryTo(response, () => Writable.prototype.write.call(response.socket, 'nonsense')),
+  'raw-nonsense-below-stream': (request, response) => tryTo(response, () => response.socket._write('nonsense', 'latin1', () => {})),
+  'raw-nonsense-by-response': (request, response) => tryTo(response, () => response._writeRaw('nonsense')),
+  'raw-nonsense-sent': (request, response) => tryTo(response, () => response._send('nonsense')),
+  'raw-half-then-end': (request, response) => {
+    response.socket.write('HTTP/1.1 200 Raw\r\nContent-Le');
+    tryTo(response, () => response.end());
+  },
+  'late-interim': (request, response) => {
+    response.write('a');
+    tryTo(response, () => response.writeContinue());
+  },
+  'hint-with-length': (request, response) => tryTo(response, () => response.writeEarlyHints({ link: '</a>; rel=preload', 'Content-Length': '3' })),
+  'hint-with-coding': (request, response) => tryTo(response, () => response.writeEarlyHints({ link: '</a>; rel=preload', 'transfer-encoding': 'chunked' })),
+  'interim-status': (request, response) => response.writeHead(103).end(),
+  'unknown-interim-status': (request, response) => {
+    response.statusCode = 199;
+    response.end();
   },
   'raw-half': (request, response) => {
     response.socket.on('error', (error) => console.log(`socket ${error.code}`));

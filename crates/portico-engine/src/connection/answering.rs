@@ -135,7 +135,7 @@ impl Connection {
         if matches!(self.input.phase, Phase::Stopped) || bytes.is_empty() {
             return;
         }
-        self.input.keep(bytes);
+        self.input.rest.extend_from_slice(bytes);
         self.input.held = true;
         self.schedule(core);
     }

@@ -63,8 +63,6 @@ pub(crate) struct Input {
     pub(super) progress: Progress,
     /// Bytes received and not used: an incomplete head, or what came while parsing had to wait.
     pub(super) rest: Vec<u8>,
-    /// Where in it begins what was received last.
-    pub(super) packet_at: usize,
     /// Whether `rest` can be parsed as it is, without further bytes.
     pub(super) held: bool,
     /// Whether the kernel may have more.
@@ -105,7 +103,6 @@ impl Input {
             phase: Phase::Head,
             progress: Progress::default(),
             rest: Vec::new(),
-            packet_at: 0,
             held: false,
             readable: false,
             hang_up: false,
@@ -167,15 +164,8 @@ impl Input {
         self.message_started_ms = 0;
     }
 
-    /// Puts what was received behind what is kept.
-    pub(super) fn keep(&mut self, packet: &[u8]) {
-        self.packet_at = self.rest.len();
-        self.rest.extend_from_slice(packet);
-    }
-
     /// Takes the first `used` bytes of `rest` away.
     pub(super) fn drop_used(&mut self, used: usize) {
-        self.packet_at = self.packet_at.saturating_sub(used);
         if used >= self.rest.len() {
             // An idle connection keeps no buffer.
             self.rest = Vec::new();

@@ -90,13 +90,14 @@ impl Connection {
     }
 
     /// Parses `bytes`, which begin where the last call stopped, from `used` on, and moves `used` behind what is done
-    /// with.
+    /// with. What came last begins at `packet_at`.
     pub(super) fn parse(
         &mut self,
         core: &mut Core,
         events: &mut EventWriter<'_>,
         bytes: &[u8],
         used: &mut usize,
+        packet_at: usize,
     ) -> Result<Pause, Stop> {
         loop {
             let input = bytes.get(*used..).unwrap_or_default();
@@ -112,12 +113,26 @@ impl Connection {
             let step = match self.input.phase {
                 Phase::Head => match self.parse_head(core, events, input)? {
                     Ok(step) => step,
-                    Err(error) => return self.refuse(core, events, bytes, *used, error),
+                    Err(error) => {
+                        return self.refuse(
+                            core,
+                            events,
+                            packet_with(bytes, packet_at, *used + error.offset),
+                            error.code,
+                        );
+                    }
                 },
                 Phase::Sized { left } => self.parse_sized(events, input, left)?,
                 Phase::Chunked(_) => match self.parse_chunked(core, events, input)? {
                     Ok(step) => step,
-                    Err(error) => return self.refuse(core, events, bytes, *used, error),
+                    Err(error) => {
+                        return self.refuse(
+                            core,
+                            events,
+                            packet_with(bytes, packet_at, *used + error.offset),
+                            error.code,
+                        );
+                    }
                 },
                 Phase::Raw => Step::Used(self.write_piece(events, event::RAW, 0, input, 0)?),
                 Phase::Ignored { left } => {
@@ -295,22 +310,16 @@ impl Connection {
         input.len()
     }
 
-    /// The peer broke the protocol. Tells it with the packet that the error is in, as Node does, and not with what came
-    /// before it; then waits for what the application says to it.
+    /// The peer broke the protocol. Tells it with the packet and the place in it, and waits for what the application
+    /// says to it.
     fn refuse(
         &mut self,
         core: &mut Core,
         events: &mut EventWriter<'_>,
-        bytes: &[u8],
-        before: usize,
-        error: ParseError,
+        (packet, place): (&[u8], usize),
+        code: ParseErrorCode,
     ) -> Result<Pause, Stop> {
-        let place = before + error.offset;
-        let start = Some(self.input.packet_at)
-            .filter(|start| *start <= place)
-            .unwrap_or(0);
-        let packet = bytes.get(start..).unwrap_or_default();
-        self.tell_client_error(core, events, error.code, place - start, packet)?;
+        self.tell_client_error(core, events, code, place, packet)?;
         Ok(Pause::Blocked)
     }
 
@@ -322,6 +331,13 @@ impl Connection {
     ) -> Result<(), Stop> {
         self.tell_client_error(core, events, ParseErrorCode::InvalidEofState, 0, &[])
     }
+}
+
+/// What came last of `bytes`, and where in it `place` is: an error is told with its packet, as Node does, and not with
+/// what came before.
+fn packet_with(bytes: &[u8], packet_at: usize, place: usize) -> (&[u8], usize) {
+    let start = if packet_at <= place { packet_at } else { 0 };
+    (bytes.get(start..).unwrap_or_default(), place - start)
 }
 
 /// How much of a piece of `wanted` bytes fits. A small part of a large piece is not worth a record.

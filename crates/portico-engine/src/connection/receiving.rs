@@ -44,7 +44,7 @@ impl Connection {
     fn receive(&mut self, core: &mut Core, events: &mut EventWriter<'_>) -> Result<bool, Stop> {
         self.input.told_in_turn = 0;
         if self.input.held {
-            self.parse_rest(core, events)?;
+            self.parse_rest(core, events, 0)?;
         }
         for _ in 0..READS_PER_TURN {
             let blocked = self.is_blocked(core) && !self.is_handshaking();
@@ -125,12 +125,12 @@ impl Connection {
             return Ok(());
         }
         if !self.input.rest.is_empty() {
-            self.input.keep(bytes);
-            return self.parse_rest(core, events);
+            let packet_at = self.input.rest.len();
+            self.input.rest.extend_from_slice(bytes);
+            return self.parse_rest(core, events, packet_at);
         }
-        self.input.packet_at = 0;
         let mut used = 0;
-        let result = self.parse(core, events, bytes, &mut used);
+        let result = self.parse(core, events, bytes, &mut used, 0);
         if let Some(rest) = bytes.get(used..)
             && !rest.is_empty()
             && self.wants_rest()
@@ -140,11 +140,16 @@ impl Connection {
         self.note_pause(result)
     }
 
-    /// Parses what is kept.
-    fn parse_rest(&mut self, core: &mut Core, events: &mut EventWriter<'_>) -> Result<(), Stop> {
+    /// Parses what is kept; `packet_at` is where in it begins what was received last.
+    fn parse_rest(
+        &mut self,
+        core: &mut Core,
+        events: &mut EventWriter<'_>,
+        packet_at: usize,
+    ) -> Result<(), Stop> {
         let rest = std::mem::take(&mut self.input.rest);
         let mut used = 0;
-        let result = self.parse(core, events, &rest, &mut used);
+        let result = self.parse(core, events, &rest, &mut used, packet_at);
         if self.wants_rest() {
             self.input.rest = rest;
             self.input.drop_used(used);

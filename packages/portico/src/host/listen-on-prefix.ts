@@ -3,6 +3,7 @@
  */
 
 import { attachmentOf, type AttachedServer, type ServerObject } from '../lane/attached-server';
+import { OWN_CONNECTIONS } from '../lane/stock-server';
 import { joinCluster } from './cluster-worker';
 import { prefixError } from './errors';
 import { PrefixHandle } from './prefix-handle';
@@ -88,9 +89,9 @@ function problemOf(attached: AttachedServer, prefix: string): Error | undefined 
     return prefixError('ERR_PORTICO_PREFIX_SCHEME',
       `A server of node:${expected} can't listen on ${prefix}: use node:${scheme}, or the prefix ${prefix.replace(SCHEME, `${expected}://`)}.`, prefix);
   }
-  if (attached.stock || !attached.keepsOwnListeners) {
-    return prefixError('ERR_PORTICO_STOCK_SERVER',
-      'This server is served by Node itself (lenient parsing, or a TLS option of OpenSSL), so it can\'t listen on a URL prefix.', prefix);
+  const reason = attached.stockReason ?? (attached.keepsOwnListeners ? undefined : OWN_CONNECTIONS);
+  if (reason !== undefined) {
+    return prefixError('ERR_PORTICO_STOCK_SERVER', `This server can't listen on a URL prefix, which needs Portico's stack. ${reason}`, prefix);
   }
   return undefined;
 }

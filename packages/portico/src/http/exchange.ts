@@ -6,6 +6,7 @@
  */
 
 import type { Connection } from '../lane/connection';
+import type { RawAnswer } from '../lane/raw-answer';
 import type { Slab } from '../lane/slab';
 import type { Head } from '../lane/templates';
 import type { Chunk } from '../lane/writer';
@@ -106,6 +107,8 @@ export class Exchange {
   unsendable = false;
   acks: Acknowledgement[] | null = null;
   endCallbacks: Callback[] | null = null;
+  /** What was written to its socket past the response, behind a host. */
+  raw: RawAnswer | null = null;
   /** What Node's own methods write, where a program has them do it. */
   framed: Framed | null = null;
 

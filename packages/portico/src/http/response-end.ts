@@ -34,6 +34,7 @@ export function end(this: Response, chunk?: unknown, encoding?: unknown, callbac
   if (this.finished) return endAgain(this, exchange, chunk, callback);
   const body = chunk ? checkedChunk(chunk) : undefined;
   const length = body === undefined ? 0 : byteLength(body, encoding as BufferEncoding);
+  if (exchange.raw !== null) exchange.raw.allowResponse(length > 0);
   if (this.strictContentLength && body !== undefined) {
     checkWritten(this, exchange.writtenBytes + length);
     exchange.writtenBytes += length;

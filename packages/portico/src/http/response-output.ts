@@ -4,6 +4,8 @@ import process = require('node:process');
 import { STATUS_CODES } from 'node:http';
 import { inspect } from 'node:util';
 import { checksEarlyHints, writeEarlyHints } from './early-hints';
+import { RawAnswer } from '../lane/raw-answer';
+import { warnOfInterim } from './interim-status';
 import { headersSent, invalidCharacter, invalidStatusCode, nodeError, socketAssigned } from './errors';
 import { kExchange, type Callback, type Exchange } from './exchange';
 import { emitClose } from './lifecycle';
@@ -58,6 +60,7 @@ function writeHead(this: Response, statusCode: number, reason?: unknown, headers
   const message = `${this.statusMessage as unknown as string}`;
   if (message !== 'OK' && INVALID_REASON.test(message)) throw invalidCharacter('statusMessage');
   if (status === 204 || status === 304 || status < 200) this._hasBody = false;
+  if (status < 200 && exchange.connection.isShared) warnOfInterim(exchange, status);
   // A client that still waits to send its body may do so after this answer: what follows can't be told apart.
   if (this._expect_continue && !this._sent100) this.shouldKeepAlive = false;
   storeHead(this, exchange, status, message, headers);
@@ -119,10 +122,15 @@ function flushHeaders(this: Response): void {
 function writeRaw(this: Response, data: unknown, encoding?: unknown, callback?: unknown): boolean {
   const exchange = this[kExchange];
   if (exchange === undefined) return stock._writeRaw.call(this, data, encoding, callback) as boolean;
-  if (typeof encoding === 'function') callback = encoding;
+  if (typeof encoding === 'function') {
+    callback = encoding;
+    encoding = undefined;
+  }
   const { connection, sequence } = exchange;
   if (connection.closed || connection.destroying) return false;
-  connection.lane.writer.inform(connection.token, sequence, 0, String(data));
+  const bytes = typeof data === 'string' ? Buffer.from(data, encoding as BufferEncoding) : Buffer.from(data as Uint8Array);
+  if (connection.isShared) RawAnswer.of(exchange).write(bytes);
+  else connection.lane.writer.inform(connection.token, sequence, 0, bytes.toString('latin1'));
   if (typeof callback === 'function') process.nextTick(callback as Callback, null);
   return true;
 }

@@ -33,6 +33,7 @@ export function write(this: Response, chunk: unknown, encoding?: unknown, callba
   }
   if (typeof chunk !== 'string' && !isBytes(chunk)) rejectChunk(chunk);
   if (this.finished || this.destroyed) return refuseWrite(this, callback);
+  if (exchange.raw !== null) exchange.raw.allowResponse(true);
   const length = byteLength(chunk, encoding as BufferEncoding);
   if (this.strictContentLength) checkPart(this, exchange, length);
   if (exchange.head === null) this._implicitHeader();

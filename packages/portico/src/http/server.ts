@@ -156,7 +156,7 @@ export function defineServerMembers(prototype: object): void {
         const attached = attachmentOf(this);
         attached.handle = handle;
         if (handle !== null) attached.drained = false;
-        if (handle !== null && !attached.stock && !(handle instanceof PrefixHandle)) interceptHandle(attached, handle);
+        if (handle !== null && attached.stockReason === undefined && !(handle instanceof PrefixHandle)) interceptHandle(attached, handle);
       },
     },
     _connections: {
@@ -205,7 +205,7 @@ function defineRemoval(prototype: object, below: Record<string, Listener>): void
     method(prototype, name, function remove(this: object, ...args: unknown[]) {
       Reflect.apply(below[name], this, args);
       const attached = attachmentOf(this);
-      if (attached.listening && !attached.stock && !attached.keepsOwnListeners) leaveListening(attached);
+      if (attached.listening && attached.stockReason === undefined && !attached.keepsOwnListeners) leaveListening(attached);
       return this;
     });
   }

@@ -58,7 +58,7 @@ function secure(server: PorticoServer, given: GivenOptions): void {
   keepNodeTlsIfNeeded(server);
   initializeServer(server, given as ServerOptions);
   // A server that needs Node's TLS or its lenient parser runs on Node's own stack, both included.
-  if (attachmentOf(server).stock) return;
+  if (attachmentOf(server).stockReason !== undefined) return;
   refuseUnsupported(given);
   server[tlsProvider] = new TlsServer(server, given);
   for (const event of ['connection', 'secureConnection'] as const) {

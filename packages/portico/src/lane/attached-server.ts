@@ -66,8 +66,8 @@ export class AttachedServer {
   /** `uniqueHeaders`, as Node has parsed it. */
   uniqueHeaders: Set<string> | null = null;
   optimizeEmptyRequests = false;
-  /** Node's own stack serves this server. */
-  stock = false;
+  /** Why Node's own stack serves this server; undefined: it does not. */
+  stockReason: string | undefined = undefined;
   /** Ours in the place of Node's listeners of 'connection' and 'secureConnection'. */
   readonly ownListeners: [event: string, listener: (...args: never[]) => void][] = [];
   /** `server._handle`. */

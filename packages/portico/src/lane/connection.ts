@@ -90,8 +90,6 @@ export class Connection implements TlsConnection {
   #socket: LaneSocket | null = null;
   /** The socket below TLS, if somebody saw it. */
   transport: Socket | null = null;
-  /** What the program has written past the response of the present request. */
-  #rawAnswer: RawAnswer | null = null;
   #closeCallbacks: (() => void)[] | null = null;
   /** Both ends' addresses; their place in the lane's table while the connection is open. */
   #addresses: Addresses | number;
@@ -287,19 +285,13 @@ export class Connection implements TlsConnection {
    * they are an answer to the request whose turn it is.
    */
   writeAnswer(bytes: Uint8Array): void {
-    const { current } = this;
-    if (current === null) throw sharedConnection('no request of this server waits for its answer there');
-    if (this.#rawAnswer?.exchange !== current) {
-      if (current.headSent || current.pending !== null) throw sharedConnection('the answer has begun');
-      this.#rawAnswer = new RawAnswer(current);
-    }
-    this.#rawAnswer.write(bytes);
+    if (this.current === null) throw sharedConnection('no request of this server waits for its answer there');
+    RawAnswer.of(this.current).write(bytes);
   }
 
   /** Ends what was written so, and the connection behind it. False: nothing was. Throws for half a head. */
   endAnswer(): boolean {
-    const { current } = this;
-    return current !== null && this.#rawAnswer?.exchange === current && this.#rawAnswer.end();
+    return this.current?.raw?.end() ?? false;
   }
 
   /** Calls back when the kernel has all that was written. */

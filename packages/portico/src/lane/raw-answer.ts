@@ -5,7 +5,8 @@
  * else's answer. But an interim answer, and one whole answer that ends the connection, can be told for what they are.
  * They are read here and handed over as records, which the host judges like any other. The rest is refused.
  *
- * States: a head is awaited; its body follows, of a known length or until the end; ended.
+ * States: a head is awaited; its body follows, of a known length or until the end; ended. Once the head has come, the
+ * response counts as begun: its `end` ends what was written so, and it has no body of its own.
  */
 
 import { Buffer } from 'node:buffer';
@@ -17,6 +18,7 @@ import type { CommandWriter } from './writer';
 const STATUS_LINE = /^HTTP\/1\.[01] (\d{3})(?: ([^\r\n]*))?\r\n/;
 const BEGINNING = 'HTTP/1.';
 const CODED = /^transfer-encoding:/im;
+const FRAMED = /^(content-length|transfer-encoding):/im;
 const HEAD_END = '\r\n\r\n';
 
 /** The answer to one request, written as bytes. Its methods write commands. */
@@ -27,6 +29,13 @@ export class RawAnswer {
   #hasBegun = false;
   #ended = false;
 
+  /** The one of this exchange, made when first asked for. Throws where the response has begun. */
+  static of(exchange: Exchange): RawAnswer {
+    if (exchange.raw !== null) return exchange.raw;
+    if (exchange.headSent || exchange.pending !== null || exchange.ended) throw sharedConnection('the answer has begun');
+    return exchange.raw = new RawAnswer(exchange);
+  }
+
   constructor(exchange: Exchange) {
     this.exchange = exchange;
   }
@@ -34,7 +43,7 @@ export class RawAnswer {
   /** Takes bytes. Throws `ERR_PORTICO_SHARED_CONNECTION` for what can't be an answer; nothing of them has gone then. */
   write(bytes: Uint8Array): void {
     const { connection: { token, lane: { writer } }, sequence } = this.exchange;
-    if (this.#ended) throw sharedConnection('the answer has been given');
+    if (this.#ended || this.exchange.ended) throw sharedConnection('the answer has been given');
     if (this.#hasBegun) {
       writer.data(token, sequence, 0, bytes, bytes.byteLength, undefined);
       return;
@@ -47,26 +56,40 @@ export class RawAnswer {
       heads.push(head);
       rest = rest.subarray(head.bytes);
     }
-    for (const head of heads) if (head.isInterim) writer.inform(token, sequence, 0, head.text);
+    for (const { isInterim, text } of heads) if (isInterim) writer.inform(token, sequence, 0, text);
     const final = heads.at(-1);
     if (final === undefined || final.isInterim) this.#head = rest;
     else this.#begin(final, rest, writer);
   }
 
+  /** Throws where the response can't go on by itself: half a head is dropped then, and the next attempt works. */
+  allowResponse(hasBody: boolean): void {
+    if (this.#hasBegun && hasBody) throw sharedConnection('the answer was written to its socket, so its response has no body');
+    this.#dropHalfHead();
+  }
+
   /** Our side ends: the answer too, and behind it the connection. False: there is none. Throws where half a head is. */
   end(): boolean {
-    if (this.#head.byteLength > 0) throw sharedConnection('the head that was written to it is not complete');
-    if (!this.#hasBegun || this.#ended) return this.#ended;
+    this.#dropHalfHead();
+    if (!this.#hasBegun || this.#ended || this.exchange.ended) return this.#hasBegun;
     const { connection: { token, lane: { writer } }, sequence } = this.exchange;
     this.#ended = true;
     writer.data(token, sequence, layout.RESPONSE_FLAG_END | layout.RESPONSE_FLAG_CLOSE, '', 0, 'latin1');
     return true;
   }
 
+  #dropHalfHead(): void {
+    if (this.#head.byteLength === 0) return;
+    this.#head = Buffer.alloc(0);
+    throw sharedConnection('the head that was written to it is not complete');
+  }
+
   #begin(head: ParsedHead, body: Buffer, writer: CommandWriter): void {
-    const { connection: { token }, sequence } = this.exchange;
+    const { connection: { token }, sequence, response } = this.exchange;
     this.#hasBegun = true;
     this.#head = Buffer.alloc(0);
+    this.exchange.head = { status: head.status, reason: head.reason, lines: head.lines, bits: 0, contentLength: 0, template: 0 };
+    this.exchange.headSent = response._last = true;
     writer.respond(token, sequence, layout.RESPONSE_FLAG_CLOSE, head.status, 0, head.reason, head.lines,
       body.byteLength === 0 ? undefined : body, body.byteLength, undefined, 0);
   }
@@ -96,6 +119,9 @@ function parseHead(bytes: Buffer): ParsedHead | undefined {
     throw sharedConnection('only an answer can be written to it; \'upgrade\' and \'connect\' give it away as a byte stream');
   }
   const lines = text.slice(line[0].length, -2);
+  // RFC 9110, 8.6, and RFC 9112, 6.1.
+  const framed = status < 200 ? FRAMED.exec(lines) : null;
+  if (framed !== null) throw sharedConnection(`an interim answer has no body, so it can't have the field '${framed[1]}'; leave it out`);
   if (status >= 200 && CODED.test(lines)) throw sharedConnection('an answer in chunks can only be written by its response');
   return { status, reason: line[2] ?? '', lines, isInterim: status < 200, text, bytes: text.length };
 }

@@ -41,6 +41,7 @@ export interface LaneSocket extends Socket {
 type Write = (this: unknown, chunk: unknown, encoding: unknown, callback: unknown) => boolean;
 type End = (this: unknown, chunk?: unknown, encoding?: unknown, callback?: unknown) => LaneSocket;
 type WriteCallback = (error?: Error | null) => void;
+interface WrittenChunk { chunk: string | Uint8Array; encoding: BufferEncoding }
 
 /** Members that make a prototype below `net.Socket.prototype` one of a connection's socket. */
 const members = {
@@ -50,12 +51,14 @@ const members = {
     if (connection.tunnel) connection.resume();
   },
 
-  _writeGeneric(this: LaneSocket, many: boolean, data: unknown, encoding: string, callback: WriteCallback): void {
+  _writeGeneric(this: LaneSocket, many: boolean, data: unknown, encoding: string, callback: WriteCallback = ignore): void {
     const connection = this[kConnection];
     if (connection.closed || connection.destroying) {
       callback(Object.assign(new Error('write EPIPE'), { code: 'EPIPE', errno: -32, syscall: 'write' }));
+    } else if (connection.isShared) {
+      writeShared(connection, many ? data as WrittenChunk[] : [{ chunk: data as string | Uint8Array, encoding: encoding as BufferEncoding }], callback);
     } else if (many) {
-      writeMany(connection, data as { chunk: string | Uint8Array; encoding: BufferEncoding }[], callback);
+      writeMany(connection, data as WrittenChunk[], callback);
     } else {
       writeOne(connection, data as string | Uint8Array, encoding as BufferEncoding, callback);
     }
@@ -302,7 +305,7 @@ function endsAnswer(connection: Connection, callback: WriteCallback): boolean {
     callback(error as Error);
     return true;
   }
-  connection.ending = true;
+  connection.ending = connection.ended = true;
   callback();
   return true;
 }
@@ -312,7 +315,16 @@ function writeOne(connection: Connection, data: string | Uint8Array, encoding: B
   else connection.write(data, data.byteLength, undefined, callback);
 }
 
-function writeMany(connection: Connection, chunks: { chunk: string | Uint8Array; encoding: BufferEncoding }[], callback: WriteCallback): void {
+/** A stream's own `write` ends here. What is refused is thrown to whoever called it, and the stream goes on. */
+function writeShared(connection: Connection, chunks: WrittenChunk[], callback: WriteCallback): void {
+  try {
+    for (const { chunk, encoding } of chunks) connection.writeAnswer(toBytes(chunk, encoding));
+  } finally {
+    callback();
+  }
+}
+
+function writeMany(connection: Connection, chunks: WrittenChunk[], callback: WriteCallback): void {
   const last = chunks.length - 1;
   chunks.forEach(({ chunk, encoding }, index) => writeOne(connection, chunk, encoding, index === last ? callback : ignore));
 }

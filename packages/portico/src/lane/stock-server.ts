@@ -7,7 +7,7 @@ const told = new Set<string>();
 
 /** Leaves a server to Node, and says why, once for each reason. It must not listen on the engine. */
 export function leaveToNode(attached: AttachedServer, reason: string): void {
-  attached.stock = true;
+  attached.stockReason = reason;
   if (told.has(reason)) return;
   told.add(reason);
   process.emitWarning(reason, { type: 'PorticoWarning', code: 'PORTICO_STOCK_SERVER' });
