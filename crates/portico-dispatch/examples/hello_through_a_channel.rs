@@ -7,7 +7,6 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 
 use portico_application::AttachedEngine;
 use portico_channel::layout::{event, response_flag as flag};
@@ -28,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let socket = TcpListener::bind("127.0.0.1:0")?;
     let address = socket.local_addr()?;
     socket.set_nonblocking(true)?;
-    let shard = ShardThread::start(0, 1)?;
+    let shard = ShardThread::start_all(1)?.remove(0);
     let endpoint = Endpoint {
         scheme: Scheme::Http,
         port: address.port(),
@@ -93,14 +92,13 @@ fn attach(shard: &ShardThread) -> Result<AttachedEngine, Box<dyn std::error::Err
     })?;
     let (host_ringer, app_bell) = bell()?;
     let (ringer, host_bell) = bell()?;
-    let load = Arc::new(AtomicU32::new(0));
     shard.attach(NewMember {
         id: MemberId(1),
         queue: QueueId(1),
         end,
         bell: host_bell,
         ringer: Arc::new(host_ringer),
-        load,
+        load: Arc::default(),
         memory: UserMemory::unlimited(),
     })?;
     Ok(AttachedEngine::open(app_bell, vec![(memory, ringer)])?)

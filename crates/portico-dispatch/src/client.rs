@@ -9,6 +9,7 @@ use portico_channel::layout::SLOT_MASK;
 use crate::QueueId;
 use crate::flow::{Ack, Flow};
 use crate::framing::Answer;
+use crate::host_wide::Place;
 use crate::listening::Admission;
 use crate::request::Facts;
 use crate::uploads::{Source, Upload};
@@ -72,6 +73,8 @@ pub(crate) struct Exchange {
     pub(crate) flow: Flow,
     /// Its records: all while it waits, only the head's where it may be tried again, else none.
     pub(crate) records: Vec<u8>,
+    /// Its place among the requests that nobody has taken, while it waits.
+    pub(crate) place: Option<Place>,
     /// Its place among the requests whose body has not arrived.
     pub(crate) upload: Option<Upload>,
 }

@@ -11,6 +11,7 @@ use crate::commands::CommandBuffer;
 use crate::dispatcher::Dispatcher;
 use crate::flow::Flow;
 use crate::framing::Answer;
+use crate::host_wide::Place;
 use crate::member::Member;
 use crate::queue::Waiting;
 use crate::{MemberId, QueueId};
@@ -33,12 +34,7 @@ impl Dispatcher {
         if let Some(place) = self.members.get_mut(index) {
             *place = Some(member);
         }
-        let settings = self.routes.queues.get(&queue).cloned();
-        let entry = self.queues.entry(queue).or_default();
-        if let Some(options) = settings {
-            entry.options = options;
-        }
-        entry.members.push(index);
+        self.queue_mut(queue).members.push(index);
         self.update_response_timeouts();
         // What it wrote before we listened.
         self.activate(index);
@@ -159,7 +155,7 @@ impl Dispatcher {
         }
         for (token, sequence) in lost {
             if let Some(exchange) = self.take_exchange(token, sequence) {
-                self.queues.entry(exchange.queue).or_default().lost += 1;
+                self.queue_mut(exchange.queue).lost += 1;
                 self.refuse(token, &exchange, Refusal::Lost);
             }
         }
@@ -172,7 +168,7 @@ impl Dispatcher {
             return;
         }
         let now_ms = self.now_ms;
-        let queue = self.queues.entry(id).or_default();
+        let queue = self.queue_mut(id);
         let patience = u64::try_from(queue.options.wait.as_millis()).unwrap_or(u64::MAX);
         queue.moved += u64::try_from(names.len()).unwrap_or(0);
         // The queue is in the order of its deadlines.
@@ -181,17 +177,25 @@ impl Dispatcher {
             .front()
             .map_or(u64::MAX, |first| first.deadline_ms)
             .min(now_ms.saturating_add(patience));
+        let Self {
+            clients, queues, ..
+        } = self;
+        let Some(queue) = queues.get_mut(&id) else {
+            return;
+        };
         for (token, sequence) in names.into_iter().rev() {
-            let is_upload = self
-                .clients
+            if let Some(exchange) = clients
                 .find(token)
                 .and_then(|client| client.exchange(sequence))
-                .is_some_and(|exchange| exchange.receiving);
+            {
+                let is_upload = exchange.receiving;
+                queue.counts.claim_anyway(is_upload);
+                exchange.place = Some(Place::of_claim(&queue.counts, is_upload));
+            }
             queue.waiting.push_front(Waiting {
                 token,
                 sequence,
                 deadline_ms,
-                is_upload,
             });
         }
         if !self.impatient.contains(&id) {

@@ -9,12 +9,14 @@ use portico_channel::{CommandWriter, EventWriter};
 use crate::answers::{self, Refusal};
 use crate::client::{Client, Clients, Exchange, Hold, MemberIndex, Stage};
 use crate::flow::Flow;
+use crate::host_wide::HostWide;
 use crate::id_hash::IdMap;
 use crate::limits::{BEHIND_BYTES, CAUGHT_UP_BYTES};
 use crate::listening::Listening;
 use crate::member::Member;
 use crate::queue::Queue;
 use crate::response_timeouts::ResponseTimeouts;
+use crate::room::{RoomCall, UntakenCheck};
 use crate::stats::RefusalCounts;
 use crate::{BrokenMember, QueueId, Routes};
 
@@ -26,6 +28,17 @@ pub(crate) struct Dispatcher {
     pub(crate) queues: IdMap<QueueId, Queue>,
     /// Queues in which requests wait.
     pub(crate) impatient: Vec<QueueId>,
+    /// Queues that may have room for requests that wait, here or on other shards.
+    pub(crate) roomy: Vec<QueueId>,
+    /// Shards that are to look for room in a queue.
+    pub(crate) calls: Vec<RoomCall>,
+    /// Number of this shard.
+    pub(crate) shard: u32,
+    /// What all shards of the host count together.
+    host_wide: Arc<HostWide>,
+    /// Whether it is the only shard.
+    pub(crate) is_alone: bool,
+    pub(crate) untaken_check: UntakenCheck,
     pub(crate) response_timeouts: ResponseTimeouts,
     pub(crate) routes: Arc<Routes>,
     /// By number. A closed one stays while it has connections.
@@ -50,13 +63,19 @@ pub(crate) struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// For a shard whose slots begin at `base`.
-    pub(crate) fn new(base: u32) -> Self {
+    /// For the shard of this number, whose slots begin at `base`.
+    pub(crate) fn new(base: u32, shard: u32, is_alone: bool, host_wide: Arc<HostWide>) -> Self {
         Self {
             clients: Clients::new(base),
             members: Vec::new(),
             queues: IdMap::default(),
             impatient: Vec::new(),
+            roomy: Vec::new(),
+            calls: Vec::new(),
+            shard,
+            host_wide,
+            is_alone,
+            untaken_check: UntakenCheck::default(),
             response_timeouts: ResponseTimeouts::default(),
             routes: Arc::default(),
             listeners: IdMap::default(),
@@ -87,11 +106,30 @@ impl Dispatcher {
             .map(|waiting| waiting.deadline_ms.saturating_sub(self.now_ms))
             .min()
             .map(Duration::from_millis);
-        let others = [self.until_response_check(), self.until_unfinished_ends()];
+        let others = [
+            self.until_response_check(),
+            self.until_unfinished_ends(),
+            self.until_untaken_check(),
+        ];
         waiting
             .into_iter()
             .chain(others.into_iter().flatten())
             .min()
+    }
+
+    /// A queue, made if this shard did not have it.
+    pub(crate) fn queue_mut(&mut self, id: QueueId) -> &mut Queue {
+        let Self {
+            queues,
+            routes,
+            host_wide,
+            shard,
+            ..
+        } = self;
+        queues.entry(id).or_insert_with(|| {
+            let options = routes.queues.get(&id).cloned().unwrap_or_default();
+            Queue::new(options, host_wide.queue(id), *shard)
+        })
     }
 
     pub(crate) fn member(&mut self, index: MemberIndex) -> Option<&mut Member> {
@@ -254,9 +292,10 @@ impl Dispatcher {
         else {
             return;
         };
-        let Some(exchange) = client.exchanges.remove(place) else {
+        let Some(mut exchange) = client.exchanges.remove(place) else {
             return;
         };
+        exchange.upload = None;
         let owner = match exchange.stage {
             Stage::With(index) => Some(index),
             Stage::Waiting | Stage::Behind => None,
@@ -274,8 +313,8 @@ impl Dispatcher {
         if let Some(index) = owner {
             let is_used = client.is_used_by(index);
             let mut leaving = false;
+            self.finish_one(index);
             if let Some(member) = self.member(index) {
-                member.finished();
                 leaving = member.leaving;
             }
             if leaving && !is_used {
@@ -283,13 +322,6 @@ impl Dispatcher {
             }
         }
         self.next_turn(token);
-        if self
-            .queues
-            .get(&exchange.queue)
-            .is_some_and(|queue| !queue.waiting.is_empty())
-        {
-            self.pump(exchange.queue);
-        }
     }
 
     /// The rest of a body whose request has been answered is there.

@@ -91,6 +91,7 @@ impl Dispatcher {
             answer: Answer::Awaited,
             flow: Flow::default(),
             records: Vec::new(),
+            place: None,
             upload: None,
         };
         match routed {
@@ -112,7 +113,7 @@ impl Dispatcher {
                         return;
                     }
                 }
-                self.queues.entry(queue).or_default().requests += 1;
+                self.queue_mut(queue).requests += 1;
                 if facts.complete || self.admit_upload(token, sequence, queue) {
                     self.place(token, sequence, queue, bytes);
                 }
@@ -185,7 +186,7 @@ impl Dispatcher {
     }
 
     fn closed(&mut self, token: u32, bytes: &[u8]) {
-        let Some(client) = self.clients.remove(token) else {
+        let Some(mut client) = self.clients.remove(token) else {
             return;
         };
         if let Some(member) = client.tunnel.and_then(|index| self.member(index)) {
@@ -194,11 +195,10 @@ impl Dispatcher {
         for index in &client.known {
             self.tell(*index, bytes);
         }
-        for exchange in &client.exchanges {
-            if let Stage::With(index) = exchange.stage
-                && let Some(member) = self.member(index)
-            {
-                member.finished();
+        for exchange in &mut client.exchanges {
+            exchange.upload = None;
+            if let Stage::With(index) = exchange.stage {
+                self.finish_one(index);
             }
         }
         for exchange in &client.exchanges {

@@ -171,8 +171,8 @@ impl Dispatcher {
         client.hold = Hold::default();
         // The engine forgets it: its turn never comes.
         client.exchanges.clear();
+        self.finish_one(index);
         if let Some(member) = self.member(index) {
-            member.finished();
             member.tunnels += 1;
         }
         self.hold_back_if_behind(index, token);

@@ -123,11 +123,10 @@ impl Dispatcher {
             let flags = response_flag::END | response_flag::CLOSE;
             self.commands.data(token, sequence, flags, b"");
             ended.push((token, sequence));
-        } else if let Some(exchange) = self.take_exchange(token, sequence) {
-            if let Stage::With(index) = exchange.stage
-                && let Some(member) = self.member(index)
-            {
-                member.finished();
+        } else if let Some(mut exchange) = self.take_exchange(token, sequence) {
+            exchange.upload = None;
+            if let Stage::With(index) = exchange.stage {
+                self.finish_one(index);
             }
             self.refuse(token, &exchange, Refusal::Contradiction);
         }

@@ -1,5 +1,7 @@
 //! Everything that a client or a member can make the host keep, and every other bound of the dispatcher, in one table.
 //!
+//! What is said of a queue or a member holds for all shards of a host together.
+//!
 //! | what is kept | for | at most |
 //! |---|---|---|
 //! | requests nobody has taken | a queue | `QueueOptions::length` with their body and as many without × (a head and its table, 64 KiB + 16 KiB, and [`WAITING_BYTES`] of body) |

@@ -1,15 +1,13 @@
 //! A member: its channel's end, and what it has been given.
 
-use std::cell::Cell;
-use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use portico_channel::shared::{Broken, HostEnd};
 use portico_sys::{Bell, Ringer};
 
 use crate::backlog::Backlog;
 use crate::head_lines::Declared;
+use crate::host_wide::{MemberLoad, QueueCounts};
 use crate::limits::{BACKLOG_BYTES, FULL_BYTES};
 use crate::unfinished::Unfinished;
 use crate::user_memory::{Share, UserMemory};
@@ -41,7 +39,7 @@ pub struct NewMember {
     /// Wakes the application; the same for all shards.
     pub ringer: Arc<Ringer>,
     /// Counts its requests in flight; the same for all shards.
-    pub load: Arc<AtomicU32>,
+    pub load: Arc<MemberLoad>,
     /// Its user's account; the same for all members of the user.
     pub memory: Arc<UserMemory>,
 }
@@ -93,10 +91,13 @@ pub(crate) struct Member {
     /// Wakes the application.
     ringer: Arc<Ringer>,
     /// Requests in flight on all shards.
-    load: Arc<AtomicU32>,
+    pub(crate) load: Arc<MemberLoad>,
+    /// Those on this one.
     pub(crate) in_flight: u32,
-    /// Those of them whose body has not arrived.
-    pub(crate) uploads: Rc<Cell<u32>>,
+    /// Of its queue.
+    counts: Arc<QueueCounts>,
+    /// Requests with their body that it has not taken, as its queue's counts have them.
+    counted_untaken: u32,
     pub(crate) tunnels: u32,
     pub(crate) requests: u64,
     /// Nothing new goes to it.
@@ -131,7 +132,7 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    pub(crate) fn new(new: NewMember) -> Self {
+    pub(crate) fn new(new: NewMember, counts: Arc<QueueCounts>) -> Self {
         let NewMember {
             id,
             queue,
@@ -153,7 +154,8 @@ impl Member {
             ringer,
             load,
             in_flight: 0,
-            uploads: Rc::default(),
+            counts,
+            counted_untaken: 0,
             tunnels: 0,
             requests: 0,
             leaving: false,
@@ -179,27 +181,21 @@ impl Member {
         self.backlog.len() > FULL_BYTES
     }
 
-    /// Whether it may be given another request, with so many (0: any number) in flight.
+    /// Whether it may be given another request, with so many (0: any number) in flight on all shards.
     pub(crate) fn has_room(&self, limit: u32) -> bool {
-        let whole = self.in_flight.saturating_sub(self.uploads.get());
-        !self.is_full() && (limit == 0 || whole < limit)
+        !self.is_full() && self.load.has_room(limit)
     }
 
-    /// Requests in flight on all shards.
-    pub(crate) fn load(&self) -> u32 {
-        self.load.load(Ordering::Relaxed)
-    }
-
+    /// A request whose place in `load` has been claimed.
     pub(crate) fn began(&mut self) {
         self.in_flight += 1;
         self.requests += 1;
-        self.load.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn finished(&mut self) {
         if self.in_flight > 0 {
             self.in_flight -= 1;
-            self.load.fetch_sub(1, Ordering::Relaxed);
+            self.load.release(1);
         }
     }
 
@@ -240,6 +236,22 @@ impl Member {
         true
     }
 
+    /// The request that it is told of next has a place among those that nobody has taken.
+    pub(crate) fn take_over_place(&mut self) {
+        self.counted_untaken += 1;
+    }
+
+    /// Whether it had not taken all requests when that was looked at last.
+    pub(crate) fn has_untaken(&self) -> bool {
+        self.counted_untaken > 0
+    }
+
+    fn count_untaken(&mut self) {
+        let untaken = self.backlog.untaken_whole();
+        self.counts.count_untaken(self.counted_untaken, untaken);
+        self.counted_untaken = untaken;
+    }
+
     /// Sends records.
     pub(crate) fn tell(&mut self, records: &[u8], now_ms: u64) {
         if self.backlog.len() == 0 {
@@ -248,11 +260,11 @@ impl Member {
         if self.backlog.len() > BACKLOG_BYTES {
             self.broken = true;
         }
-        if self.broken {
-            return;
+        if !self.broken {
+            let result = self.backlog.push(records, &mut self.end.events);
+            self.note(result);
         }
-        let result = self.backlog.push(records, &mut self.end.events);
-        self.note(result);
+        self.count_untaken();
     }
 
     /// Looks at what it has taken, and sends what waited for room.
@@ -265,6 +277,7 @@ impl Member {
             let result = self.backlog.settle(&mut self.end.events);
             self.note(result);
         }
+        self.count_untaken();
     }
 
     /// To be called after [`Member::settle`].
@@ -299,7 +312,7 @@ impl Member {
 
     /// Whether it has requests or tunnels whose commands may come at any time.
     pub(crate) fn is_busy(&self) -> bool {
-        self.in_flight > 0 || self.tunnels > 0 || self.backlog.is_waiting()
+        self.in_flight > 0 || self.tunnels > 0 || self.backlog.is_waiting() || self.has_untaken()
     }
 
     fn note(&mut self, result: Result<(), Broken>) {
@@ -311,6 +324,7 @@ impl Member {
 
 impl Drop for Member {
     fn drop(&mut self) {
-        self.load.fetch_sub(self.in_flight, Ordering::Relaxed);
+        self.load.release(self.in_flight);
+        self.counts.count_untaken(self.counted_untaken, 0);
     }
 }

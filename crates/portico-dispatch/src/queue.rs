@@ -1,19 +1,20 @@
 //! A request queue: its members, and the requests that none of them has been given.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use crate::QueueOptions;
 use crate::client::MemberIndex;
-use crate::uploads::Uploads;
+use crate::host_wide::QueueCounts;
 
-/// A request queue.
-#[derive(Debug, Default)]
+/// A request queue, on one shard.
+#[derive(Debug)]
 pub(crate) struct Queue {
     pub(crate) options: QueueOptions,
     pub(crate) members: Vec<MemberIndex>,
     pub(crate) waiting: Line,
-    /// Requests whose body has not arrived, waiting or with a member.
-    pub(crate) uploads: Uploads,
+    /// What it holds on all shards.
+    pub(crate) counts: Arc<QueueCounts>,
     /// Where the search for the least loaded begins: members of equal load take turns.
     pub(crate) next: usize,
     pub(crate) requests: u64,
@@ -24,6 +25,22 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
+    /// An empty one, on a shard.
+    pub(crate) fn new(options: QueueOptions, counts: Arc<QueueCounts>, shard: u32) -> Self {
+        Self {
+            options,
+            members: Vec::new(),
+            waiting: Line::new(Arc::clone(&counts), shard),
+            counts,
+            next: 0,
+            requests: 0,
+            refused: 0,
+            lost: 0,
+            moved: 0,
+            timed_out: 0,
+        }
+    }
+
     /// Requests without their body that it may have, waiting and with its members; 0: no limit.
     pub(crate) fn upload_limit(&self) -> u32 {
         let members = u32::try_from(self.members.len()).unwrap_or(u32::MAX);
@@ -37,18 +54,29 @@ pub(crate) struct Waiting {
     pub(crate) token: u32,
     pub(crate) sequence: u32,
     pub(crate) deadline_ms: u64,
-    /// Its body had not arrived when it began to wait.
-    pub(crate) is_upload: bool,
 }
 
-/// Requests that wait, in the order of their deadlines. Those without their body are counted apart.
-#[derive(Debug, Default)]
+/// Requests that wait on one shard, in the order of their deadlines, and some that have gone since. Their places are with
+/// their exchanges.
+#[derive(Debug)]
 pub(crate) struct Line {
     entries: VecDeque<Waiting>,
-    uploads: usize,
+    counts: Arc<QueueCounts>,
+    shard: u32,
+    /// Entries at which those that have gone are looked for.
+    crowd: usize,
 }
 
 impl Line {
+    fn new(counts: Arc<QueueCounts>, shard: u32) -> Self {
+        Self {
+            entries: VecDeque::new(),
+            counts,
+            shard,
+            crowd: CROWD,
+        }
+    }
+
     /// All that wait.
     pub(crate) fn len(&self) -> u32 {
         as_u32(self.entries.len())
@@ -56,15 +84,6 @@ impl Line {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
-    }
-
-    /// How many wait that had their body, or had not.
-    pub(crate) fn count(&self, is_upload: bool) -> u32 {
-        as_u32(if is_upload {
-            self.uploads
-        } else {
-            self.entries.len() - self.uploads
-        })
     }
 
     pub(crate) fn front(&self) -> Option<&Waiting> {
@@ -75,27 +94,50 @@ impl Line {
         self.entries.get(place).copied()
     }
 
-    pub(crate) fn push_back(&mut self, waiting: Waiting) {
-        self.uploads += usize::from(waiting.is_upload);
+    /// True: it is the first that waits here. A member's place that became free before other shards could know of it has
+    /// to be looked for again.
+    pub(crate) fn push_back(&mut self, waiting: Waiting) -> bool {
         self.entries.push_back(waiting);
+        self.entries.len() == 1 && self.counts.set_waiting(self.shard, true)
     }
 
     pub(crate) fn push_front(&mut self, waiting: Waiting) {
-        self.uploads += usize::from(waiting.is_upload);
         self.entries.push_front(waiting);
+        self.counts.set_waiting(self.shard, true);
     }
 
     pub(crate) fn remove(&mut self, place: usize) -> Option<Waiting> {
         let waiting = self.entries.remove(place)?;
-        self.uploads -= usize::from(waiting.is_upload);
+        self.note_end();
         Some(waiting)
+    }
+
+    /// Whether so many have been added that those which have gone should be forgotten.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.entries.len() >= self.crowd
     }
 
     pub(crate) fn retain(&mut self, keep: impl FnMut(&Waiting) -> bool) {
         self.entries.retain(keep);
-        self.uploads = self.entries.iter().filter(|entry| entry.is_upload).count();
+        self.crowd = 2 * self.entries.len() + CROWD;
+        self.note_end();
+    }
+
+    fn note_end(&self) {
+        if self.entries.is_empty() {
+            self.counts.set_waiting(self.shard, false);
+        }
     }
 }
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.counts.set_waiting(self.shard, false);
+    }
+}
+
+/// Entries, at least, before those that have gone are looked for.
+const CROWD: usize = 64;
 
 fn as_u32(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)

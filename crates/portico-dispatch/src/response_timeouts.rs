@@ -87,16 +87,13 @@ impl Dispatcher {
     }
 
     fn time_out(&mut self, token: u32, sequence: u32, index: MemberIndex) {
-        let Some(exchange) = self.take_exchange(token, sequence) else {
+        let Some(mut exchange) = self.take_exchange(token, sequence) else {
             return;
         };
-        if let Some(member) = self.member(index) {
-            member.finished();
-        }
-        let queue = self.queues.entry(exchange.queue).or_default();
-        queue.timed_out += 1;
+        exchange.upload = None;
+        self.finish_one(index);
+        self.queue_mut(exchange.queue).timed_out += 1;
         self.refuse(token, &exchange, Refusal::TimedOut);
-        self.pump(exchange.queue);
     }
 }
 

@@ -31,19 +31,19 @@ pub struct Routes {
     pub queues: HashMap<QueueId, QueueOptions>,
 }
 
-/// Settings of a request queue.
+/// Settings of a request queue. What they bound is counted on all shards of the host together. Its defaults are those of
+/// the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueOptions {
-    /// Requests that no process has taken yet, at most; beyond, 503 at once. HTTP.SYS's default.
+    /// Requests that no process has taken yet, at most; beyond, 503 at once.
     pub length: u32,
     /// How long a request waits for a process before it gets 503.
     pub wait: Duration,
     /// `Retry-After` of the queue's 503.
     pub retry_after_seconds: u32,
-    /// Requests a member may have in flight on this shard; 0: no limit. Those whose body has not arrived are counted
-    /// apart.
+    /// Requests a member may have in flight; 0: no limit. Those whose body has not arrived are counted apart.
     pub max_in_flight: u32,
-    /// Requests whose body has not arrived, for each member, on this shard; beyond, 503; 0: no limit. When half of
+    /// Requests whose body has not arrived, for each member; beyond, 503; 0: no limit. When half of
     /// them are there, one client address (of IPv6: a /64) may have no more than a sixteenth.
     pub max_uploads: u32,
     /// How long a member may take until the head of its answer, once it has the whole request or stops reading it;
@@ -58,13 +58,21 @@ pub struct QueueOptions {
 
 impl Default for QueueOptions {
     fn default() -> Self {
+        Self::from(&portico_config::QueueOptions::default())
+    }
+}
+
+impl From<&portico_config::QueueOptions> for QueueOptions {
+    /// What `[queue]` of the configuration says; the rest is a site's.
+    fn from(options: &portico_config::QueueOptions) -> Self {
+        let retry_after = options.retry_after.as_millis().div_ceil(1000);
         Self {
-            length: 1000,
-            wait: Duration::from_secs(10),
-            retry_after_seconds: 5,
-            max_in_flight: 0,
-            max_uploads: 10_000,
-            response_timeout: Duration::ZERO,
+            length: options.length,
+            wait: options.wait,
+            retry_after_seconds: u32::try_from(retry_after).unwrap_or(u32::MAX),
+            max_in_flight: options.max_in_flight_per_process,
+            max_uploads: options.max_uploads_per_process,
+            response_timeout: options.response_timeout,
             retry_safe: false,
             affinity: Affinity::None,
         }

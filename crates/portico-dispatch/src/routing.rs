@@ -1,6 +1,7 @@
 //! From a request to its queue, and from the queue to a member.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use portico_channel::Records;
 use portico_channel::layout::request_flag;
@@ -10,14 +11,16 @@ use crate::affinity;
 use crate::answers::Refusal;
 use crate::client::{Exchange, MemberIndex, Stage};
 use crate::dispatcher::Dispatcher;
+use crate::host_wide::Place;
 use crate::listening::Admission;
-use crate::member::Member;
-use crate::queue::{Queue, Waiting};
+use crate::queue::Waiting;
 use crate::request::Request;
 use crate::{Affinity, QueueId, Routes};
 
 /// How long a client is asked to wait where only a reservation matches.
 const RESERVED_RETRY_SECONDS: u32 = 5;
+/// How often a member is chosen anew when another shard has taken its last place.
+const CHOICES: usize = 4;
 
 impl Dispatcher {
     /// The queue of a request.
@@ -57,7 +60,7 @@ impl Dispatcher {
             return;
         };
         let is_upload = record.flags() & request_flag::COMPLETE == 0;
-        let room = self.room(queue, is_upload);
+        let has_place = self.claim_place(queue, is_upload);
         let behind = self
             .queues
             .get(&queue)
@@ -66,35 +69,47 @@ impl Dispatcher {
             .queues
             .get(&queue)
             .is_some_and(|queue| queue.options.affinity != Affinity::None);
-        let chosen = if (behind && !has_affinity) || !room {
+        if !has_place {
+            return self.turn_away(token, sequence);
+        }
+        let chosen = if behind && !has_affinity {
             None
         } else {
-            self.choose(queue, Request::new(record))
+            self.choose(queue, Request::new(record), is_upload)
         };
         if let Some(index) = chosen {
-            return self.dispatch(token, sequence, index, records);
+            if is_upload {
+                // What a member has of them is bounded as uploads are.
+                self.queue_mut(queue).counts.release(true);
+            }
+            return self.dispatch(token, sequence, index, records, !is_upload);
         }
-        let entry = self.queues.entry(queue).or_default();
-        if room {
-            let patience = u64::try_from(entry.options.wait.as_millis()).unwrap_or(u64::MAX);
-            entry.waiting.push_back(Waiting {
-                token,
-                sequence,
-                deadline_ms: now_ms.saturating_add(patience),
-                is_upload,
-            });
-            if !self.impatient.contains(&queue) {
-                self.impatient.push(queue);
-            }
-            if let Some(exchange) = self
-                .clients
-                .find(token)
-                .and_then(|client| client.exchange(sequence))
-            {
-                exchange.records = records.to_vec();
-            }
-        } else {
-            self.turn_away(token, sequence);
+        let counts = Arc::clone(&self.queue_mut(queue).counts);
+        let place = Place::of_claim(&counts, is_upload);
+        if let Some(exchange) = self
+            .clients
+            .find(token)
+            .and_then(|client| client.exchange(sequence))
+        {
+            exchange.records = records.to_vec();
+            exchange.place = Some(place);
+        }
+        let entry = self.queue_mut(queue);
+        let is_crowded = entry.waiting.is_crowded();
+        let patience = u64::try_from(entry.options.wait.as_millis()).unwrap_or(u64::MAX);
+        let is_first = entry.waiting.push_back(Waiting {
+            token,
+            sequence,
+            deadline_ms: now_ms.saturating_add(patience),
+        });
+        if is_crowded {
+            self.forget_gone(queue);
+        }
+        if !self.impatient.contains(&queue) {
+            self.impatient.push(queue);
+        }
+        if is_first {
+            self.note_room(queue);
         }
     }
 
@@ -103,10 +118,15 @@ impl Dispatcher {
         let Some(client) = self.clients.find(token) else {
             return false;
         };
-        let queue = self.queues.entry(id).or_default();
-        let place = queue.uploads.admit(client.source, queue.upload_limit());
+        let source = client.source;
+        let queue = self.queue_mut(id);
+        let place = queue.counts.uploads.admit(source, queue.upload_limit());
         let is_admitted = place.is_some();
-        if let Some(exchange) = client.exchange(sequence) {
+        if let Some(exchange) = self
+            .clients
+            .find(token)
+            .and_then(|client| client.exchange(sequence))
+        {
             exchange.upload = place;
         }
         if !is_admitted {
@@ -115,40 +135,68 @@ impl Dispatcher {
         is_admitted
     }
 
-    /// Whether the queue holds fewer requests that nobody has taken than it may: of those with their body, or of those
-    /// without, whose number while they are with members has its own bound.
-    fn room(&mut self, id: QueueId, is_upload: bool) -> bool {
-        let Some(queue) = self.queues.get_mut(&id) else {
-            return true;
-        };
+    /// Takes a place among the requests that nobody has taken, if the queue may have another: of those with their body,
+    /// or of those without, whose number while they are with members has its own bound.
+    fn claim_place(&mut self, id: QueueId, is_upload: bool) -> bool {
+        let queue = self.queue_mut(id);
         let limit = queue.options.length;
-        if held(queue, &self.members, is_upload) < limit {
+        if queue.counts.claim(is_upload, limit) {
             return true;
         }
-        // Look more closely: members may have taken some, and clients may have gone.
+        // Look more closely: members may have taken some.
+        let counts = Arc::clone(&queue.counts);
         for index in queue.members.clone() {
-            if let Some(member) = self.members.get_mut(index).and_then(Option::as_mut) {
+            if let Some(member) = self.member(index) {
                 member.settle();
             }
         }
+        counts.claim(is_upload, limit)
+    }
+
+    /// Takes those out of all queues that have gone with their clients.
+    pub(crate) fn forget_all_gone(&mut self) {
+        for id in self.impatient.clone() {
+            self.forget_gone(id);
+        }
+    }
+
+    /// Takes those out of a queue that have gone with their clients.
+    fn forget_gone(&mut self, id: QueueId) {
         let Self {
             clients, queues, ..
         } = self;
-        let Some(queue) = queues.get_mut(&id) else {
-            return true;
-        };
-        queue.waiting.retain(|waiting| {
-            clients
-                .find(waiting.token)
-                .and_then(|client| client.exchange(waiting.sequence))
-                .is_some_and(|exchange| exchange.stage == Stage::Waiting)
-        });
-        held(queue, &self.members, is_upload) < limit
+        if let Some(queue) = queues.get_mut(&id) {
+            queue.waiting.retain(|waiting| {
+                clients
+                    .find(waiting.token)
+                    .and_then(|client| client.exchange(waiting.sequence))
+                    .is_some_and(|exchange| exchange.stage == Stage::Waiting)
+            });
+        }
     }
 
-    /// The member that gets a request; `None` if there is none with room. A request that is bound to a member waits
-    /// for that one.
-    fn choose(&mut self, id: QueueId, request: Request<'_>) -> Option<MemberIndex> {
+    /// The member that gets a request, with a place there; `None` if there is none with room. A request that is bound to
+    /// a member waits for that one.
+    fn choose(
+        &mut self,
+        id: QueueId,
+        request: Request<'_>,
+        is_upload: bool,
+    ) -> Option<MemberIndex> {
+        // Other shards may take the last place of a member that has been chosen.
+        for _ in 0..CHOICES {
+            let index = self.best_member(id, request)?;
+            let limit = self.queue_mut(id).options.max_in_flight;
+            let member = self.member(index)?;
+            if member.load.claim(limit, is_upload) {
+                return Some(index);
+            }
+        }
+        None
+    }
+
+    /// The member with room that a request is bound to, or the one that has the least to do.
+    fn best_member(&mut self, id: QueueId, request: Request<'_>) -> Option<MemberIndex> {
         let queue = self.queues.get_mut(&id)?;
         let count = queue.members.len();
         let limit = queue.options.max_in_flight;
@@ -173,7 +221,7 @@ impl Dispatcher {
             let cost = match value {
                 Some(value) => u64::MAX - affinity::weight(value, member.id.0),
                 // What a member has not even taken tells of a busy event loop; it counts double.
-                None => u64::from(member.load()) + u64::from(member.backlog.untaken()),
+                None => u64::from(member.load.in_flight()) + u64::from(member.backlog.untaken()),
             };
             if best.is_none_or(|(.., least)| cost < least) {
                 best = Some((index, place, cost));
@@ -189,13 +237,14 @@ impl Dispatcher {
             .then_some(index)
     }
 
-    /// Gives a request's records to a member.
+    /// Gives a request's records to the member that was chosen. `has_place`: among those that nobody has taken.
     pub(crate) fn dispatch(
         &mut self,
         token: u32,
         sequence: u32,
         index: MemberIndex,
         records: &[u8],
+        has_place: bool,
     ) {
         let Some(client) = self.clients.find(token) else {
             return;
@@ -215,7 +264,7 @@ impl Dispatcher {
         if let Some(upload) = &mut exchange.upload
             && let Some(Some(member)) = self.members.get(index)
         {
-            upload.is_with(&member.uploads);
+            upload.is_with(&member.load);
         }
         let (facts, queue) = (exchange.facts, exchange.queue);
         if facts.safe
@@ -235,10 +284,13 @@ impl Dispatcher {
         if let Some(opening) = opening {
             self.tell(index, &opening);
         }
-        self.tell(index, records);
         if let Some(member) = self.member(index) {
             member.began();
+            if has_place {
+                member.take_over_place();
+            }
         }
+        self.tell(index, records);
         self.activate(index);
     }
 
@@ -254,11 +306,14 @@ impl Dispatcher {
                 .find(waiting.token)
                 .and_then(|client| client.exchange(waiting.sequence))
                 .filter(|exchange| exchange.stage == Stage::Waiting)
-                .map(|exchange| std::mem::take(&mut exchange.records));
+                .map(|exchange| {
+                    let records = std::mem::take(&mut exchange.records);
+                    (records, exchange.upload.is_some())
+                });
             let mut chosen = None;
-            if let Some(records) = records {
+            if let Some((records, is_upload)) = records {
                 if let Some(Ok(record)) = Records::new(&records).next() {
-                    chosen = self.choose(id, Request::new(record));
+                    chosen = self.choose(id, Request::new(record), is_upload);
                 }
                 let Some(index) = chosen else {
                     self.keep(waiting, records);
@@ -268,11 +323,23 @@ impl Dispatcher {
                     at += 1;
                     continue;
                 };
-                self.dispatch(waiting.token, waiting.sequence, index, &records);
+                self.dispatch(waiting.token, waiting.sequence, index, &records, false);
+                // Only now that it is counted as untaken.
+                self.release_place(waiting);
             }
             if let Some(queue) = self.queues.get_mut(&id) {
                 queue.waiting.remove(at);
             }
+        }
+    }
+
+    fn release_place(&mut self, waiting: Waiting) {
+        if let Some(exchange) = self
+            .clients
+            .find(waiting.token)
+            .and_then(|client| client.exchange(waiting.sequence))
+        {
+            exchange.place = None;
         }
     }
 
@@ -347,28 +414,17 @@ impl Dispatcher {
     }
 
     /// New settings and prefixes. Requests in flight keep what they have.
-    pub(crate) fn set_routes(&mut self, routes: std::sync::Arc<Routes>) {
+    pub(crate) fn set_routes(&mut self, routes: Arc<Routes>) {
+        self.routes = routes;
+        let routes = Arc::clone(&self.routes);
         for (id, options) in &routes.queues {
-            self.queues.entry(*id).or_default().options = options.clone();
+            self.queue_mut(*id).options = options.clone();
+            // There may be more room than before.
+            self.note_room(*id);
         }
         self.queues.retain(|id, queue| {
             routes.queues.contains_key(id) || !queue.members.is_empty() || !queue.waiting.is_empty()
         });
-        self.routes = routes;
         self.update_response_timeouts();
     }
-}
-
-/// Requests of a queue that nobody has taken: those that wait without their body, or all that have theirs.
-fn held(queue: &Queue, members: &[Option<Member>], is_upload: bool) -> u32 {
-    if is_upload {
-        return queue.waiting.count(true);
-    }
-    let untaken: u32 = queue
-        .members
-        .iter()
-        .filter_map(|index| members.get(*index)?.as_ref())
-        .map(|member| member.backlog.untaken_whole())
-        .sum();
-    untaken + queue.waiting.count(false)
 }

@@ -16,6 +16,7 @@ use portico_sys::{Errno, Wake};
 use crate::client::MemberIndex;
 use crate::commands::CommandBuffer;
 use crate::dispatcher::Dispatcher;
+use crate::host_wide::HostWide;
 use crate::limits::{EVENT_BYTES, MAX_HEADER_SIZE, PIPELINED_REQUESTS};
 use crate::listening::Listening;
 use crate::mailbox::Mailbox;
@@ -34,6 +35,9 @@ pub struct ShardThread {
     thread: Option<JoinHandle<()>>,
 }
 
+/// The most shards that a host has.
+const MAX_SHARDS: u32 = 64;
+
 #[derive(Debug)]
 struct Shared {
     mailbox: Mailbox<Loop>,
@@ -43,30 +47,42 @@ struct Shared {
 }
 
 impl ShardThread {
-    /// Starts the thread `index` of `of` threads. Their numbers are part of the connections' tokens.
+    /// Starts the threads of a host. What bounds members and queues holds for all of them together; their numbers are
+    /// part of the connections' tokens.
     ///
     /// # Errors
-    /// `EINVAL` unless `index < of <= 64`; those of making descriptors and threads.
-    pub fn start(index: u32, of: u32) -> io::Result<Self> {
-        if index >= of || of > 64 {
+    /// `EINVAL` unless `count` is 1 to 64; those of making descriptors and threads.
+    pub fn start_all(count: u32) -> io::Result<Vec<Self>> {
+        if !(1..=MAX_SHARDS).contains(&count) {
             return Err(Errno::INVAL.into());
         }
-        let bits = of.next_power_of_two().trailing_zeros();
+        let shared: io::Result<Vec<_>> = (0..count).map(|_| Shared::new().map(Arc::new)).collect();
+        let all: Arc<[Arc<Shared>]> = shared?.into();
+        let host_wide = Arc::<HostWide>::default();
+        (0..count)
+            .zip(all.iter())
+            .map(|(index, own)| Self::start(index, own, &all, &host_wide))
+            .collect()
+    }
+
+    fn start(
+        index: u32,
+        shared: &Arc<Shared>,
+        all: &Arc<[Arc<Shared>]>,
+        host_wide: &Arc<HostWide>,
+    ) -> io::Result<Self> {
+        let bits = all.len().next_power_of_two().trailing_zeros();
         let slot_bits = SLOT_BITS - bits;
         let base = index << slot_bits;
         let count = if bits == 0 { SLOT_MASK } else { 1 << slot_bits };
-        let shared = Arc::new(Shared {
-            mailbox: Mailbox::default(),
-            wake: Wake::new()?,
-            sleeper: Sleeper::default(),
-            stop: AtomicBool::new(false),
-        });
-        let own = Arc::clone(&shared);
+        let is_alone = all.len() == 1;
+        let dispatcher = Dispatcher::new(base, index, is_alone, Arc::clone(host_wide));
+        let (own, all) = (Arc::clone(shared), Arc::clone(all));
         let count = usize::try_from(count).unwrap_or(0);
         let (made, result) = sync_channel(1);
         let thread = std::thread::Builder::new()
             .name(format!("portico-{index}"))
-            .spawn(move || match Loop::new(base, count, own) {
+            .spawn(move || match Loop::new(base, count, dispatcher, own, all) {
                 Ok(own) => {
                     let _ = made.send(Ok(()));
                     own.run();
@@ -77,7 +93,7 @@ impl ShardThread {
             })?;
         result.recv().map_err(|_| gone())??;
         Ok(Self {
-            shared,
+            shared: Arc::clone(shared),
             thread: Some(thread),
         })
     }
@@ -93,11 +109,12 @@ impl ShardThread {
         options: ListenerOptions,
         endpoint: Endpoint,
     ) -> io::Result<ListenerId> {
-        self.listen_with_names(socket, options, endpoint, Vec::new())
+        self.listen_with_names(socket, options, endpoint, Vec::new(), Arc::default())
     }
 
     /// [`ShardThread::listen`], with TLS contexts for server names from the first connection on: patterns as in
-    /// [`ShardThread::add_server_name`], and numbers of contexts.
+    /// [`ShardThread::add_server_name`], and numbers of contexts. `connections` counts those of all listeners that are
+    /// given the same one, on all shards: `max_connections` holds for them together.
     ///
     /// # Errors
     /// As [`ShardThread::listen`].
@@ -107,12 +124,11 @@ impl ShardThread {
         options: ListenerOptions,
         endpoint: Endpoint,
         names: Vec<(String, u32)>,
+        connections: Arc<AtomicU32>,
     ) -> io::Result<ListenerId> {
         let options = within_bounds(options);
         self.ask(move |own| {
-            let id = own
-                .shard
-                .add_listening(socket, options, Arc::new(AtomicU32::new(0)))?;
+            let id = own.shard.add_listening(socket, options, connections)?;
             for (pattern, context) in names {
                 own.shard.add_server_name(id, &pattern, context);
             }
@@ -171,9 +187,13 @@ impl ShardThread {
     /// # Errors
     /// Those of epoll_ctl(2); `EPIPE` if the thread has died.
     pub fn attach(&self, member: NewMember) -> io::Result<()> {
-        self.ask(move |own| own.dispatcher.attach(Member::new(member), &own.shard))
-            .recv()
-            .map_err(|_| gone())?
+        self.ask(move |own| {
+            let counts = Arc::clone(&own.dispatcher.queue_mut(member.queue).counts);
+            let member = Member::new(member, counts);
+            own.dispatcher.attach(member, &own.shard)
+        })
+        .recv()
+        .map_err(|_| gone())?
     }
 
     /// Nothing new goes to the member; it finishes what it has. Connections on which it has nothing to do close for
@@ -249,6 +269,15 @@ impl ShardThread {
 }
 
 impl Shared {
+    fn new() -> io::Result<Self> {
+        Ok(Self {
+            mailbox: Mailbox::default(),
+            wake: Wake::new()?,
+            sleeper: Sleeper::default(),
+            stop: AtomicBool::new(false),
+        })
+    }
+
     fn ask<T: Send + 'static>(
         &self,
         call: impl FnOnce(&mut Loop) -> T + Send + 'static,
@@ -304,21 +333,30 @@ struct Loop {
     /// Members served in a round; empty between rounds.
     round: Vec<MemberIndex>,
     shared: Arc<Shared>,
+    /// Of all shards of the host, by number.
+    all: Arc<[Arc<Shared>]>,
 }
 
 impl Loop {
     /// On the thread itself: a shard never leaves its thread.
-    fn new(base: u32, slots: usize, shared: Arc<Shared>) -> io::Result<Self> {
+    fn new(
+        base: u32,
+        slots: usize,
+        dispatcher: Dispatcher,
+        shared: Arc<Shared>,
+        all: Arc<[Arc<Shared>]>,
+    ) -> io::Result<Self> {
         let mut shard = Shard::with_slots(base, slots)?;
         shard.limit_pipelining(PIPELINED_REQUESTS);
         shard.watch(&shared.wake)?;
         Ok(Self {
             shard,
-            dispatcher: Dispatcher::new(base),
+            dispatcher,
             buffer: CommandBuffer::default(),
             events: vec![0; EVENT_BYTES],
             round: Vec::new(),
             shared,
+            all,
         })
     }
 
@@ -355,8 +393,10 @@ impl Loop {
             self.dispatcher.expire();
             self.dispatcher.expire_responses();
             self.dispatcher.expire_unfinished();
+            self.share_room();
             self.apply_own();
             self.dispatcher.settle_members();
+            self.dispatcher.check_untaken();
             let rest = self.fall_asleep();
             let wait = if rest {
                 Some(self.dispatcher.patience().unwrap_or(LONG))
@@ -368,8 +408,23 @@ impl Loop {
                 self.wake_up();
             }
             self.ring();
+            self.share_room();
             self.apply_own();
             self.dispatcher.settle_members();
+        }
+    }
+
+    /// Room that has appeared goes to requests that wait, wherever they do.
+    fn share_room(&mut self) {
+        self.dispatcher.share_noted_room();
+        for call in self.dispatcher.calls.drain(..) {
+            let shard = usize::try_from(call.shard).unwrap_or(usize::MAX);
+            if let Some(shared) = self.all.get(shard) {
+                // Without waiting for the answer.
+                let _ = shared.ask(move |own: &mut Loop| {
+                    own.dispatcher.answer_room_call(call.queue, call.tried);
+                });
+            }
         }
     }
 
@@ -429,6 +484,9 @@ impl Loop {
         let Some(member) = self.dispatcher.member(index) else {
             return;
         };
+        if member.in_flight == 0 && member.has_untaken() {
+            member.settle();
+        }
         if member.is_busy() || member.broken || !member.active {
             return;
         }
@@ -504,6 +562,7 @@ impl Loop {
             member.settle();
             member.note_progress(now_ms);
         }
+        self.dispatcher.forget_all_gone();
         let members = self.dispatcher.members.iter().flatten();
         let queues = self.dispatcher.queues.iter();
         ShardStats {

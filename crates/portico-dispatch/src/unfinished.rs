@@ -113,7 +113,6 @@ impl Dispatcher {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
-    use std::sync::atomic::AtomicU32;
 
     use portico_channel::CommandWriter;
     use portico_channel::layout::command;
@@ -128,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_record_that_stays_unfinished_breaks_the_channel_in_time() {
-        let mut dispatcher = Dispatcher::new(0);
+        let mut dispatcher = Dispatcher::new(0, 0, true, Arc::default());
         let mut shard = Shard::with_slots(0, 16).unwrap();
         let capacity = Capacity {
             events: 1 << 16,
@@ -137,15 +136,18 @@ mod tests {
         let (end, channel) = HostEnd::create(capacity).unwrap();
         let (_ringer, its_bell) = bell().unwrap();
         let (ringer, _bell) = bell().unwrap();
-        let member = Member::new(NewMember {
-            id: MemberId(1),
-            queue: QueueId(1),
-            end,
-            bell: its_bell,
-            ringer: Arc::new(ringer),
-            load: Arc::new(AtomicU32::new(0)),
-            memory: UserMemory::limited(),
-        });
+        let member = Member::new(
+            NewMember {
+                id: MemberId(1),
+                queue: QueueId(1),
+                end,
+                bell: its_bell,
+                ringer: Arc::new(ringer),
+                load: Arc::default(),
+                memory: UserMemory::limited(),
+            },
+            Arc::default(),
+        );
         dispatcher.attach(member, &shard).unwrap();
         let mut application = ApplicationEnd::open(channel).unwrap();
         let mut writer = CommandWriter::new();

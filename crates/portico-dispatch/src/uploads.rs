@@ -6,11 +6,12 @@
 //!
 //! [`Upload`] is such a place. Dropping it gives it back, whichever way the request ends.
 
-use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::net::IpAddr;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::host_wide::MemberLoad;
 
 /// Part of the share that one address may hold when half of the share is used.
 const ADDRESS_PART: u32 = 16;
@@ -36,41 +37,41 @@ impl Source {
     }
 }
 
-/// Uploads of a queue.
+/// Uploads of a queue, on all shards.
 #[derive(Debug, Default)]
 pub(crate) struct Uploads {
-    counts: Rc<Counts>,
+    counts: Arc<Mutex<Counts>>,
 }
 
 #[derive(Debug, Default)]
 struct Counts {
-    total: Cell<u32>,
-    by_source: RefCell<HashMap<Source, u32>>,
+    total: u32,
+    by_source: HashMap<Source, u32>,
 }
 
 /// The place of one request whose body has not arrived.
 #[derive(Debug)]
 pub(crate) struct Upload {
-    counts: Rc<Counts>,
+    counts: Arc<Mutex<Counts>>,
     source: Source,
-    /// Uploads of the member that has the request.
-    member: Option<Rc<Cell<u32>>>,
+    /// The member that has the request counts it too.
+    member: Option<Arc<MemberLoad>>,
 }
 
 impl Uploads {
     /// A place, if one of `limit` (0: no limit) is left for a client there.
     pub(crate) fn admit(&self, source: Source, limit: u32) -> Option<Upload> {
-        let total = self.counts.total.get();
-        let mut by_source = self.counts.by_source.try_borrow_mut().ok()?;
-        let held = by_source.get(&source).copied().unwrap_or(0);
+        let mut counts = lock(&self.counts);
+        let total = counts.total;
+        let held = counts.by_source.get(&source).copied().unwrap_or(0);
         let is_too_many = held >= (limit / ADDRESS_PART).max(1);
         if limit != 0 && (total >= limit || (total >= limit / 2 && is_too_many)) {
             return None;
         }
-        by_source.insert(source, held + 1);
-        self.counts.total.set(total + 1);
+        counts.by_source.insert(source, held + 1);
+        counts.total = total + 1;
         Some(Upload {
-            counts: Rc::clone(&self.counts),
+            counts: Arc::clone(&self.counts),
             source,
             member: None,
         })
@@ -78,21 +79,18 @@ impl Uploads {
 }
 
 impl Upload {
-    /// A member has been given the request; `uploads` counts its.
-    pub(crate) fn is_with(&mut self, uploads: &Rc<Cell<u32>>) {
-        uploads.set(uploads.get() + 1);
-        leave(self.member.replace(Rc::clone(uploads)).as_ref());
+    /// A member has been given the request, and has counted it as an upload.
+    pub(crate) fn is_with(&mut self, load: &Arc<MemberLoad>) {
+        leave(self.member.replace(Arc::clone(load)).as_ref());
     }
 }
 
 impl Drop for Upload {
     fn drop(&mut self) {
         leave(self.member.as_ref());
-        let total = &self.counts.total;
-        total.set(total.get().saturating_sub(1));
-        if let Ok(mut by_source) = self.counts.by_source.try_borrow_mut()
-            && let Entry::Occupied(mut entry) = by_source.entry(self.source)
-        {
+        let mut counts = lock(&self.counts);
+        counts.total = counts.total.saturating_sub(1);
+        if let Entry::Occupied(mut entry) = counts.by_source.entry(self.source) {
             *entry.get_mut() -= 1;
             if *entry.get() == 0 {
                 entry.remove();
@@ -101,10 +99,14 @@ impl Drop for Upload {
     }
 }
 
-fn leave(uploads: Option<&Rc<Cell<u32>>>) {
-    if let Some(uploads) = uploads {
-        uploads.set(uploads.get().saturating_sub(1));
+fn leave(member: Option<&Arc<MemberLoad>>) {
+    if let Some(member) = member {
+        member.release_upload();
     }
+}
+
+fn lock(counts: &Mutex<Counts>) -> MutexGuard<'_, Counts> {
+    counts.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -133,7 +135,7 @@ mod tests {
         assert!(uploads.admit(at("203.0.113.1"), 64).is_none(), "all used");
         drop(places);
         assert!(uploads.admit(at("192.0.2.1"), 64).is_some());
-        assert!(uploads.counts.by_source.borrow().is_empty());
+        assert!(lock(&uploads.counts).by_source.is_empty());
     }
 
     #[test]
@@ -145,12 +147,14 @@ mod tests {
 
     #[test]
     fn a_member_counts_what_it_has() {
-        let (first, second) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
+        let (first, second) = (Arc::<MemberLoad>::default(), Arc::<MemberLoad>::default());
         let mut place = Uploads::default().admit(Source::Local, 0).unwrap();
+        assert!(first.claim(0, true));
         place.is_with(&first);
+        assert!(second.claim(0, true));
         place.is_with(&second);
-        assert_eq!((first.get(), second.get()), (0, 1));
+        assert_eq!((first.uploads(), second.uploads()), (0, 1));
         drop(place);
-        assert_eq!(second.get(), 0);
+        assert_eq!(second.uploads(), 0);
     }
 }

@@ -3,11 +3,10 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 use std::time::Instant;
 
 use portico_channel::shared::{Capacity, HostEnd, LAYOUT_VERSION};
-use portico_dispatch::{MemberId, NewMember, QueueId};
+use portico_dispatch::{MemberId, MemberLoad, NewMember, QueueId};
 use portico_router::UrlPrefix;
 use portico_sys::{Bell, Credentials, Ringer, bell};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -134,7 +133,7 @@ impl Host {
         ends: Vec<(HostEnd, Bell)>,
         ringer: &Arc<Ringer>,
     ) -> io::Result<()> {
-        let load = Arc::new(AtomicU32::new(0));
+        let load = Arc::<MemberLoad>::default();
         let owner = self.registry.members().get(&member);
         let memory = self.memories.of(owner.map_or(0, |entry| entry.owner.uid));
         for (shard, (end, bell)) in self.shards.iter().zip(ends) {

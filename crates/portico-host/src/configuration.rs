@@ -40,7 +40,7 @@ pub(crate) fn settings(config: Config) -> Settings {
         socket: config.host.socket.clone(),
         idle_exit: config.host.idle_exit,
         drain: config.host.drain_timeout,
-        default_queue: queue(&config.queue, shards),
+        default_queue: QueueOptions::from(&config.queue),
         sites: Default::default(),
         unreserved: config.host.unreserved,
         reservations: config.reservations.iter().map(reservation).collect(),
@@ -53,7 +53,7 @@ pub(crate) fn settings(config: Config) -> Settings {
         let options = QueueOptions {
             retry_safe: site.retry_safe_methods,
             affinity: site.affinity.as_ref().map_or(Affinity::None, affinity),
-            ..queue(&site.queue, shards)
+            ..QueueOptions::from(&site.queue)
         };
         settings.sites.insert(site.prefix.clone(), options);
     }
@@ -72,20 +72,6 @@ pub(crate) fn settings(config: Config) -> Settings {
     }
     settings.config = config;
     settings
-}
-
-fn queue(options: &portico_config::QueueOptions, shards: u32) -> QueueOptions {
-    let retry_after = options.retry_after.as_millis().div_ceil(1000);
-    QueueOptions {
-        length: options.length,
-        wait: options.wait,
-        retry_after_seconds: u32::try_from(retry_after).unwrap_or(u32::MAX),
-        // A shard knows only its own.
-        max_in_flight: options.max_in_flight_per_process.div_ceil(shards),
-        max_uploads: options.max_uploads_per_process.div_ceil(shards),
-        response_timeout: options.response_timeout,
-        ..QueueOptions::default()
-    }
 }
 
 fn affinity(rule: &portico_config::Affinity) -> Affinity {
@@ -191,8 +177,8 @@ mod tests {
         "#;
         let settings = settings(Config::parse(text, "portico.toml").unwrap());
         assert_eq!(settings.default_queue.retry_after_seconds, 2);
-        assert_eq!(settings.default_queue.max_in_flight, 3);
-        assert_eq!(settings.default_queue.max_uploads, 4);
+        assert_eq!(settings.default_queue.max_in_flight, 5);
+        assert_eq!(settings.default_queue.max_uploads, 7);
         assert_eq!(
             settings.default_queue.response_timeout,
             Duration::from_secs(20)

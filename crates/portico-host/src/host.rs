@@ -2,7 +2,6 @@
 //! millisecond) and, where said, for the disk.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -104,9 +103,7 @@ impl Host {
         let certificates = rules::certificates(&settings, &state)?;
         let mut registry = Registry::default();
         registry.apply(rules::rules(&settings, &state, unknown_names)?)?;
-        let shards: io::Result<Vec<_>> = (0..settings.shards)
-            .map(|index| ShardThread::start(index, settings.shards))
-            .collect();
+        let shards = ShardThread::start_all(settings.shards);
         let now = Instant::now();
         let host = Self {
             start,

@@ -7,6 +7,8 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use portico_dispatch::{Endpoint, ShardThread};
 use portico_engine::{ListenerId, ListenerOptions};
@@ -51,6 +53,8 @@ struct Port {
     sockets: Vec<OwnedFd>,
     /// For each shard.
     accepting: Vec<Accepting>,
+    /// Open connections, of all shards and of listeners that others have replaced.
+    connections: Arc<AtomicU32>,
 }
 
 /// What one shard has for a port.
@@ -143,6 +147,7 @@ impl Listeners {
             wanted,
             sockets,
             accepting: Vec::new(),
+            connections: Arc::default(),
         };
         if !self.paused {
             entry.start(shards, port)?;
@@ -281,6 +286,7 @@ impl Port {
                 options.clone(),
                 endpoint,
                 names(&self.wanted.certificates, &accepting.contexts),
+                Arc::clone(&self.connections),
             )?;
             accepting.listeners.push(id);
         }

@@ -13,7 +13,7 @@ use portico_router::{Scheme, Unreserved, UrlPrefix};
 use crate::configuration;
 use crate::protocol::{CertificateRecord, ReservationRecord};
 
-/// Shards, at most, as in `ShardThread::start`; a registration's descriptors must fit into one message too.
+/// Shards, at most, as in `ShardThread::start_all`; a registration's descriptors must fit into one message too.
 pub const MAX_SHARDS: u32 = 64;
 
 /// Settings in force. [`Settings::default`] is a host without a configuration file.

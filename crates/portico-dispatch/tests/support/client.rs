@@ -2,7 +2,9 @@
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::time::Duration;
 
+use rustix::net::sockopt::set_socket_linger;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with};
 
 use super::PATIENCE;
@@ -58,6 +60,19 @@ impl Client {
 
     pub(crate) fn get(&mut self, target: &str) {
         self.send(format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n"));
+    }
+
+    /// Whether there is something to read.
+    pub(crate) fn has_input(&self) -> bool {
+        self.stream.set_nonblocking(true).unwrap();
+        let found = self.stream.peek(&mut [0]).is_ok();
+        self.stream.set_nonblocking(false).unwrap();
+        found
+    }
+
+    /// Ends the connection at once, both ways.
+    pub(crate) fn reset(self) {
+        set_socket_linger(&self.stream, Some(Duration::ZERO)).unwrap();
     }
 
     #[track_caller]

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use portico_application::AttachedEngine;
@@ -95,7 +95,7 @@ impl World {
         let address = SocketAddr::from_abstract_name(name).unwrap();
         let socket = UnixListener::bind_addr(&address).unwrap();
         socket.set_nonblocking(true).unwrap();
-        let shard = ShardThread::start(0, 1).unwrap();
+        let shard = ShardThread::start_all(1).unwrap().remove(0);
         let endpoint = Endpoint {
             scheme: Scheme::Http,
             port: 80,
@@ -384,7 +384,7 @@ fn attach(shard: &ShardThread, id: MemberId, queue: QueueId) -> (OwnedFd, Ringer
     let (end, memory) = HostEnd::create(capacity).unwrap();
     let (ringer, host_bell) = bell().unwrap();
     let (host_ringer, bell) = bell().unwrap();
-    let load = Arc::new(AtomicU32::new(0));
+    let load = Arc::default();
     shard
         .attach(NewMember {
             id,

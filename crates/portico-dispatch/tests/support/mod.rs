@@ -8,13 +8,13 @@ mod raw_member;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
 use portico_application::AttachedEngine;
 use portico_channel::shared::{Capacity, HostEnd};
 use portico_dispatch::{
-    Endpoint, MemberId, NewMember, QueueId, QueueOptions, Routes, ShardThread, UserMemory,
+    Endpoint, MemberId, MemberLoad, NewMember, QueueId, QueueOptions, Routes, ShardThread,
+    UserMemory,
 };
 use portico_engine::ListenerOptions;
 use portico_router::{Scheme, UrlPrefix};
@@ -30,6 +30,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct Host {
     pub(crate) shards: Vec<ShardThread>,
     pub(crate) address: SocketAddr,
+    addresses: Vec<SocketAddr>,
     routes: Vec<(String, Option<QueueId>, QueueOptions)>,
     members: u32,
 }
@@ -43,13 +44,49 @@ impl Host {
         Self::with(count, ListenerOptions::default())
     }
 
+    /// Whose shards have a socket each: a test says which one gets a connection, by [`Host::connect_to`].
+    pub(crate) fn with_sockets(count: u32, options: &ListenerOptions) -> Self {
+        let connections = Arc::default();
+        let mut host = Self {
+            shards: ShardThread::start_all(count).unwrap(),
+            address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            addresses: Vec::new(),
+            routes: Vec::new(),
+            members: 0,
+        };
+        for shard in &host.shards {
+            let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+            host.addresses.push(socket.local_addr().unwrap());
+            host.address = host.addresses[0];
+            let endpoint = Endpoint {
+                scheme: Scheme::Http,
+                port: host.address.port(),
+            };
+            socket.set_nonblocking(true).unwrap();
+            let connections = Arc::clone(&connections);
+            shard
+                .listen_with_names(
+                    socket.into(),
+                    options.clone(),
+                    endpoint,
+                    Vec::new(),
+                    connections,
+                )
+                .unwrap();
+        }
+        host
+    }
+
+    /// A connection to one of the shards of [`Host::with_sockets`].
+    pub(crate) fn connect_to(&self, shard: usize) -> Client {
+        Client::connect(self.addresses[shard])
+    }
+
     pub(crate) fn with(count: u32, options: ListenerOptions) -> Self {
         let socket = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = socket.local_addr().unwrap();
         socket.set_nonblocking(true).unwrap();
-        let shards: Vec<ShardThread> = (0..count)
-            .map(|index| ShardThread::start(index, count).unwrap())
-            .collect();
+        let shards = ShardThread::start_all(count).unwrap();
         for shard in &shards {
             let endpoint = Endpoint {
                 scheme: Scheme::Http,
@@ -65,6 +102,7 @@ impl Host {
         Self {
             shards,
             address,
+            addresses: Vec::new(),
             routes: Vec::new(),
             members: 0,
         }
@@ -126,7 +164,7 @@ impl Host {
         let id = self.new_id();
         let (host_ringer, app_bell) = bell().unwrap();
         let host_ringer = Arc::new(host_ringer);
-        let load = Arc::new(AtomicU32::new(0));
+        let load = Arc::<MemberLoad>::default();
         let mut channels = Vec::new();
         for shard in &self.shards {
             let capacity = Capacity {
@@ -173,6 +211,14 @@ impl Host {
 
     pub(crate) fn connect(&self) -> Client {
         Client::connect(self.address)
+    }
+
+    /// Requests that wait on all shards.
+    pub(crate) fn waiting(&self) -> u32 {
+        let of_shard = |shard: &ShardThread| -> u32 {
+            shard.stats().queues.iter().map(|queue| queue.waiting).sum()
+        };
+        self.shards.iter().map(of_shard).sum()
     }
 
     /// Until a fact about the first shard's counters holds.

@@ -1,7 +1,6 @@
 //! A member without the manners of `AttachedEngine`: it writes what it likes.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 use std::time::Instant;
 
 use portico_channel::Records;
@@ -42,7 +41,7 @@ impl RawMember {
                 end,
                 bell: host_bell,
                 ringer: Arc::new(host_ringer),
-                load: Arc::new(AtomicU32::new(0)),
+                load: Arc::default(),
                 memory,
             })
             .unwrap();
