@@ -120,11 +120,15 @@ impl ConnectionTable {
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
+    use crate::transport::Transport;
 
     fn enter(table: &mut ConnectionTable) -> Option<u32> {
         let (socket, _) = std::os::unix::net::UnixStream::pair().unwrap();
         let remote = portico_sys::Address::default();
-        table.insert(|token| Box::new(Connection::new(socket.into(), token, 0, remote, 0)))
+        table.insert(|token| {
+            let transport = Transport::new(socket.into(), token, 0, remote, None, 0);
+            Box::new(Connection::new(transport, 0))
+        })
     }
 
     #[test]

@@ -4,22 +4,29 @@
 //! records and writes the command records of `portico_channel::layout`.
 #![forbid(unsafe_code)]
 
+mod answer;
 mod buffer_pool;
 mod clock;
 mod connection;
 mod connection_table;
 mod core;
 mod counters;
+mod exchanges;
+mod h1;
 mod ids;
 mod limits;
-mod lingering;
 mod listener;
 mod options;
+mod pace;
+mod protocol;
+mod segments;
 mod shard;
+mod stop;
 mod templates;
 mod threaded;
 mod timers;
 mod tls_contexts;
+mod transport;
 
 pub use counters::Counters;
 pub use ids::{CommandError, ListenerId, TurnOutcome};

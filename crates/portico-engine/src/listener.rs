@@ -10,7 +10,7 @@ use portico_tls::{Context, ServerNames};
 
 use portico_sys::{Address, socket};
 
-use crate::connection::Pace;
+use crate::pace::Pace;
 use crate::{ListenerId, ListenerOptions};
 
 /// A listening socket with its settings; or the settings alone, for connections that are adopted.

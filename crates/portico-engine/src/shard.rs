@@ -21,8 +21,8 @@ use portico_tls::ServerNames;
 use crate::connection_table::ConnectionTable;
 use crate::core::Core;
 use crate::limits::READY_PER_TURN;
-use crate::lingering::Lingering;
 use crate::listener::Listener;
+use crate::transport::lingering::Lingering;
 use crate::{CommandError, Counters, ListenerId, ListenerOptions, TurnOutcome};
 
 /// One epoll, its listeners, connections and timers. Driven by one thread; nothing in it blocks but
@@ -335,9 +335,9 @@ impl Shard {
     /// Whether a connection counts in [`Shard::referenced_connections`]. It does from the start.
     pub fn set_connection_ref(&mut self, token: u32, referenced: bool) {
         if let Some(connection) = self.connections.find(token)
-            && connection.referenced != referenced
+            && connection.transport.is_referenced() != referenced
         {
-            connection.referenced = referenced;
+            connection.transport.set_referenced(referenced);
             if referenced {
                 self.core.unreferenced -= 1;
             } else {
@@ -350,7 +350,7 @@ impl Shard {
     pub fn connection_traffic(&mut self, token: u32) -> Option<(u64, u64)> {
         self.connections
             .find(token)
-            .map(|connection| connection.traffic())
+            .map(|connection| connection.transport.traffic())
     }
 
     /// Connections that should keep the application's process alive.

@@ -8,9 +8,11 @@ use portico_sys::{Address, Errno, Interest, Ready, socket};
 
 use super::Shard;
 use super::turn::LISTENER;
-use crate::connection::{Connection, Stop, TlsState};
+use crate::connection::Connection;
 use crate::core::PendingEvent;
 use crate::limits::{ACCEPT_PAUSE_MS, ACCEPTS_PER_TURN};
+use crate::stop::Stop;
+use crate::transport::{TlsLayer, Transport};
 use crate::{ListenerId, ListenerOptions};
 
 impl Shard {
@@ -106,13 +108,13 @@ impl Shard {
     /// there already, and a connection that ends with its first answer is never entered (7 % of the CPU of one).
     fn look_before_watching(&mut self, token: u32) {
         if let Some(connection) = self.connections.find(token) {
-            connection.note_ready(Ready {
+            connection.transport.note_ready(Ready {
                 token: u64::from(token),
                 readable: true,
                 writable: true,
                 hang_up: false,
             });
-            connection.schedule(&mut self.core);
+            connection.transport.schedule(&mut self.core);
             self.unwatched.push(token);
         }
     }
@@ -130,10 +132,11 @@ impl Shard {
         let Some(connection) = self.connections.find(token) else {
             return Ok(());
         };
-        let added = self
-            .core
-            .epoll
-            .add(&connection.socket, u64::from(token), Interest::Connection);
+        let added = self.core.epoll.add(
+            connection.transport.socket(),
+            u64::from(token),
+            Interest::Connection,
+        );
         if let Err(errno) = added {
             self.end_connection(token, Stop::Close(errno.raw_os_error()));
         }
@@ -153,14 +156,11 @@ impl Shard {
             entry
                 .names
                 .as_ref()
-                .map(|names| TlsState::new(Arc::clone(names), ask))
+                .map(|names| TlsLayer::new(Arc::clone(names), ask))
         });
         let token = self.connections.insert(|token| {
-            let connection = Connection::new(socket, token, listener, remote, now_ms);
-            Box::new(match tls {
-                Some(tls) => connection.with_tls(tls),
-                None => connection,
-            })
+            let transport = Transport::new(socket, token, listener, remote, tls, now_ms);
+            Box::new(Connection::new(transport, now_ms))
         });
         let Some(token) = token else {
             self.core.listeners.connection_gone(listener);
@@ -175,8 +175,7 @@ impl Shard {
         self.enter_check(listener);
         self.enter_pace_check(listener);
         if let Some(connection) = self.connections.find(token) {
-            connection.begin_handshake(&mut self.core);
-            connection.enter_deadline(&mut self.core);
+            connection.transport.arm_first(&mut self.core);
         }
         if notify_open {
             self.core.pending.push_back(PendingEvent::Opened { token });

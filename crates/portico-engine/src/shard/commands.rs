@@ -8,7 +8,9 @@ use portico_sys::socket;
 
 use super::Shard;
 use crate::CommandError;
-use crate::connection::{Answer, BodyWish, Connection, Payload};
+use crate::answer::{AnswerHead, Payload};
+use crate::connection::Connection;
+use crate::exchanges::BodyWish;
 
 /// Bytes of `RESPOND` before its payload.
 const RESPOND_BYTES: usize = 44;
@@ -137,7 +139,7 @@ impl<'a> Command<'a> {
         }
     }
 
-    fn answer(&self) -> Result<(Answer<'a>, Payload<'a>), CommandError> {
+    fn answer(&self) -> Result<(AnswerHead<'a>, Payload<'a>), CommandError> {
         let record = self.record;
         let status = u16::try_from(record.word(4))
             .ok()
@@ -149,7 +151,7 @@ impl<'a> Command<'a> {
         let reason = self.bytes(RESPOND_BYTES, record.word(6))?;
         let fields = self.bytes(RESPOND_BYTES + reason.len(), record.word(7))?;
         let body = self.payload(RESPOND_BYTES + reason.len() + fields.len(), record.word(8))?;
-        let answer = Answer {
+        let head = AnswerHead {
             status,
             flags: record.flags(),
             template: record.word(5),
@@ -157,7 +159,7 @@ impl<'a> Command<'a> {
             fields,
             content_length: record.long(9),
         };
-        Ok((answer, body))
+        Ok((head, body))
     }
 }
 
@@ -170,9 +172,9 @@ fn apply_to_connection(
     let (sequence, flags) = (record.word(3), record.flags());
     match record.kind() {
         command::RESPOND => {
-            let (answer, body) = command.answer()?;
+            let (head, body) = command.answer()?;
             if let Some(connection) = connection {
-                connection.respond(core, sequence, &answer, body);
+                connection.respond(core, sequence, &head, body);
             }
         }
         command::DATA => {
@@ -224,7 +226,7 @@ fn control(connection: &mut Connection, core: &mut crate::core::Core, record: Re
         command::RESUME => connection.set_body_wish(core, record.word(3), BodyWish::Bytes),
         command::DISCARD => connection.set_body_wish(core, record.word(3), BodyWish::End),
         command::SHUTDOWN => connection.shutdown(core, record.flags() & SHUTDOWN_CLOSE != 0),
-        command::SET_TIMEOUT => connection.set_inactivity(core, record.word(4)),
+        command::SET_TIMEOUT => connection.transport.set_inactivity(core, record.word(4)),
         command::SET_SOCKET => set_socket(connection, record),
         command::TAKE_OVER => connection.take_over(core),
         command::PROCEED => connection.proceed(core),
@@ -235,10 +237,10 @@ fn control(connection: &mut Connection, core: &mut crate::core::Core, record: Re
 fn set_socket(connection: &Connection, record: RecordView<'_>) {
     // A Unix socket refuses; nothing depends on it.
     if record.word(4) <= 1 {
-        let _ = socket::set_no_delay(&connection.socket, record.word(4) == 1);
+        let _ = socket::set_no_delay(connection.transport.socket(), record.word(4) == 1);
     }
     if record.word(5) <= 1 {
         let delay = Duration::from_secs(u64::from(record.word(6)));
-        let _ = socket::set_keep_alive(&connection.socket, record.word(5) == 1, delay);
+        let _ = socket::set_keep_alive(connection.transport.socket(), record.word(5) == 1, delay);
     }
 }

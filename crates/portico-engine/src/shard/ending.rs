@@ -5,9 +5,10 @@ use portico_sys::{Interest, socket};
 
 use super::Shard;
 use super::turn::LINGERING;
-use crate::connection::{Connection, Stop};
+use crate::connection::Connection;
 use crate::core::PendingEvent;
 use crate::limits::LINGER_MS;
+use crate::stop::Stop;
 
 impl Shard {
     /// Ends a connection; `CLOSED` follows if the application knows it.
@@ -16,24 +17,25 @@ impl Shard {
             return;
         };
         if stop == Stop::Close(0) {
-            connection.say_goodbye(&mut self.core);
+            connection.transport.send_close_notify(&mut self.core);
         }
         let errno = match stop {
             Stop::Close(errno) => errno,
             Stop::Linger | Stop::NeedSpace(_) => 0,
         };
-        let is_last = self.core.listeners.connection_gone(connection.listener);
-        if !connection.referenced {
+        let listener = connection.transport.listener();
+        let is_last = self.core.listeners.connection_gone(listener);
+        if !connection.transport.is_referenced() {
             self.core.unreferenced -= 1;
         }
-        if connection.is_open_told() {
-            let count = connection.take_acks();
+        if connection.transport.is_announced() {
+            let count = connection.transport.take_acks();
             if count > 0 {
                 self.core
                     .pending
                     .push_back(PendingEvent::Flushed { token, count });
             }
-            let (bytes_read, bytes_written) = connection.traffic();
+            let (bytes_read, bytes_written) = connection.transport.traffic();
             self.core.pending.push_back(PendingEvent::Closed {
                 token,
                 errno,
@@ -43,7 +45,6 @@ impl Shard {
         } else {
             self.connections.release(token);
             if is_last {
-                let listener = connection.listener;
                 self.core
                     .pending
                     .push_back(PendingEvent::Drained { listener });
@@ -56,7 +57,7 @@ impl Shard {
 
     /// Ends our side and keeps the socket until the peer ends its own.
     fn linger(&mut self, connection: Connection) {
-        let socket = connection.socket;
+        let socket = connection.transport.into_socket();
         if socket::end(&socket).is_err() {
             return;
         }
@@ -82,7 +83,7 @@ impl Shard {
             return;
         };
         if reset {
-            let _ = socket::reset_on_close(&connection.socket);
+            connection.transport.reset_on_close();
         } else {
             let _ = connection.flush_last(&mut self.core);
         }
@@ -120,8 +121,10 @@ impl Shard {
     fn tokens(&mut self, listener: u32, is_wanted: impl Fn(&Connection) -> bool) -> Vec<u32> {
         self.connections
             .iter_mut()
-            .filter(|connection| connection.listener == listener && is_wanted(connection))
-            .map(|connection| connection.token)
+            .filter(|connection| {
+                connection.transport.listener() == listener && is_wanted(connection)
+            })
+            .map(|connection| connection.transport.token())
             .collect()
     }
 }

@@ -4,8 +4,10 @@ use std::collections::HashMap;
 
 use super::Shard;
 use super::turn::LISTENER;
-use crate::connection::{TooSlow, millis};
+
 use crate::limits::PACE_CHECK_MS;
+use crate::pace::TooSlow;
+use crate::transport::millis;
 
 impl Shard {
     pub(super) fn check_pace(&mut self, listener: u32) {
@@ -24,9 +26,9 @@ impl Shard {
         for connection in self
             .connections
             .iter_mut()
-            .filter(|connection| connection.listener == listener)
+            .filter(|connection| connection.transport.listener() == listener)
         {
-            let token = connection.token;
+            let token = connection.transport.token();
             match connection.pace(before.remove(&token).unwrap_or_default(), now_ms, rate) {
                 Ok(pace) if pace.is_empty() => {}
                 Ok(pace) => {

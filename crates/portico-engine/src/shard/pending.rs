@@ -5,8 +5,9 @@ use portico_channel::{EventWriter, NeedSpace};
 use portico_sys::Address;
 
 use super::Shard;
-use crate::connection::{Stop, write_address_words};
 use crate::core::PendingEvent;
+use crate::stop::Stop;
+use crate::transport::write_address_words;
 
 impl Shard {
     /// Writes what is pending, oldest first. The error is the number of bytes that are lacking.
@@ -46,13 +47,13 @@ impl Shard {
             }
             PendingEvent::Timeout { token, kind } => {
                 if let Some(connection) = self.connections.find(token) {
-                    connection.tell_open(&self.core, events)?;
+                    connection.transport.announce(&self.core, events)?;
                     events.record(event::TIMEOUT, 0, token, 4, 0)?.set(3, kind);
                 }
             }
             PendingEvent::Opened { token } => {
                 if let Some(connection) = self.connections.find(token) {
-                    connection.tell_open(&self.core, events)?;
+                    connection.transport.announce(&self.core, events)?;
                 }
             }
             PendingEvent::Dropped {

@@ -7,10 +7,11 @@ use portico_channel::layout::timeout_kind;
 
 use super::Shard;
 use crate::TurnOutcome;
-use crate::connection::{Expired, Stop, millis};
 use crate::core::{Core, PendingEvent};
 use crate::limits::READY_PER_TURN;
+use crate::stop::Stop;
 use crate::timers::{Key, LISTENER_KEY};
+use crate::transport::{Expired, millis};
 
 /// Epoll token of the timers' descriptor. Tokens below 2^32 are connections.
 pub(super) const TIMER: u64 = 1 << 33;
@@ -69,8 +70,8 @@ impl Shard {
                 return;
             };
             if let Some(connection) = connections.find(token) {
-                connection.note_ready(ready);
-                connection.schedule_in(work);
+                connection.transport.note_ready(ready);
+                connection.transport.schedule_in(work);
             }
         });
         if !wait.is_zero() {
@@ -107,7 +108,7 @@ impl Shard {
             if let Some(&token) = core.work.get(index)
                 && let Some(connection) = connections.find(token)
             {
-                connection.send_if_possible(core);
+                connection.transport.flush_if_possible(core);
             }
         }
         !core.dirty.is_empty()
@@ -137,12 +138,12 @@ impl Shard {
             let Some(connection) = self.connections.find(token) else {
                 continue;
             };
-            connection.unscheduled();
+            connection.transport.unschedule();
             match connection.drive(&mut self.core, events) {
                 Ok(false) => {}
-                Ok(true) => connection.schedule(&mut self.core),
+                Ok(true) => connection.transport.schedule(&mut self.core),
                 Err(Stop::NeedSpace(bytes)) => {
-                    connection.schedule_first(&mut self.core);
+                    connection.transport.schedule_first(&mut self.core);
                     return Err(bytes);
                 }
                 Err(stop) => self.end_connection(token, stop),
@@ -183,8 +184,11 @@ impl Shard {
         } else if key & LISTENER != 0 {
             self.listener_deadline(number_of(key), deadline_ms);
         } else if let Some(connection) = self.connections.find(number_of(key)) {
-            let token = connection.token;
-            match connection.deadline_passed(&mut self.core, deadline_ms) {
+            let token = connection.transport.token();
+            match connection
+                .transport
+                .deadline_passed(&mut self.core, deadline_ms)
+            {
                 Expired::Nothing => {}
                 Expired::Tell(kind) => self
                     .core
@@ -234,12 +238,12 @@ impl Shard {
         } = self;
         for connection in connections
             .iter_mut()
-            .filter(|connection| connection.listener == listener)
+            .filter(|connection| connection.transport.listener() == listener)
         {
-            if connection.request_expired(now_ms, headers_ms, request_ms) {
+            if connection.is_request_late(now_ms, headers_ms, request_ms) {
                 let kind = timeout_kind::REQUEST;
                 core.pending.push_back(PendingEvent::Timeout {
-                    token: connection.token,
+                    token: connection.transport.token(),
                     kind,
                 });
             }
@@ -274,9 +278,9 @@ impl Shard {
         } = self;
         for connection in connections
             .iter_mut()
-            .filter(|connection| connection.listener == listener)
+            .filter(|connection| connection.transport.listener() == listener)
         {
-            connection.enter_deadline(core);
+            connection.transport.enter_deadline(core);
         }
     }
 }

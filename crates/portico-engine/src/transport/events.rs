@@ -4,26 +4,27 @@ use portico_channel::layout::{event, open_flag};
 use portico_channel::{EventWriter, Record};
 use portico_sys::{Address, Family, socket};
 
-use super::{Connection, Stop};
+use super::Transport;
 use crate::core::Core;
+use crate::stop::Stop;
 
 /// Words of `OPEN` and `DROPPED`.
 const ADDRESS_WORDS: usize = 15;
 
-impl Connection {
-    /// Writes `OPEN` unless it has been, and `SECURE` if it is due.
+impl Transport {
+    /// Writes `OPEN` unless it has been, and `SECURE` if it is due: what comes before every other event.
     #[inline]
-    pub(crate) fn tell_open(
+    pub(crate) fn announce(
         &mut self,
         core: &Core,
         events: &mut EventWriter<'_>,
     ) -> Result<(), Stop> {
-        if !self.open_told {
+        if !self.announced {
             self.write_open(core, events)?;
         }
         match &self.tls {
-            Some(tls) if tls.secure_untold => self.tell_secure(events),
-            _ => Ok(()),
+            Some(_) => self.write_secure_if_due(events),
+            None => Ok(()),
         }
     }
 
@@ -45,13 +46,13 @@ impl Connection {
         let mut record = events.record(event::OPEN, flags, self.token, ADDRESS_WORDS, 0)?;
         record.set(3, self.listener);
         write_address_words(&mut record, &self.remote, &local);
-        self.open_told = true;
+        self.announced = true;
         Ok(())
     }
 
     /// Writes `FLUSHED` if acknowledgements have come true.
     #[inline]
-    pub(super) fn tell_flushed(
+    pub(crate) fn write_flushed(
         &mut self,
         core: &Core,
         events: &mut EventWriter<'_>,
@@ -59,7 +60,7 @@ impl Connection {
         if self.output.acked == 0 {
             return Ok(());
         }
-        self.tell_open(core, events)?;
+        self.announce(core, events)?;
         let mut record = events.record(event::FLUSHED, 0, self.token, 5, 0)?;
         record.set(3, self.output.acked);
         record.set(4, u32::try_from(self.queued()).unwrap_or(u32::MAX));
@@ -67,12 +68,12 @@ impl Connection {
         Ok(())
     }
 
-    pub(super) fn tell_peer_end(
+    pub(crate) fn write_peer_end(
         &mut self,
         core: &Core,
         events: &mut EventWriter<'_>,
     ) -> Result<(), Stop> {
-        self.tell_open(core, events)?;
+        self.announce(core, events)?;
         events.record(event::PEER_END, 0, self.token, 3, 0)?;
         Ok(())
     }

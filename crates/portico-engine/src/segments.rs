@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Owned runs lie one behind the other in one buffer, so that a queue of small answers is one `Vec` and one send. What
-//! is lent stands before a place in it. A file's range will be a second kind of [`Lent`].
+//! is lent stands before a place in it.
 
 use std::collections::VecDeque;
 use std::io::IoSlice;
@@ -14,6 +14,7 @@ use std::rc::Rc;
 
 use portico_channel::LentBytes;
 
+use crate::answer::Payload;
 use crate::buffer_pool::BufferPool;
 use crate::limits::COMPACT_BYTES;
 
@@ -54,11 +55,11 @@ struct Places {
 
 /// The application has taken lent memory away: what is missing can't be sent any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Gone;
+pub(crate) struct Gone;
 
 /// A queue of owned and lent bytes.
 #[derive(Debug, Default)]
-pub(super) struct Segments {
+pub(crate) struct Segments {
     bytes: Vec<u8>,
     /// How many of `bytes` have been taken.
     taken: usize,
@@ -69,18 +70,18 @@ pub(super) struct Segments {
 impl Segments {
     /// Bytes in the queue.
     #[inline]
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.bytes.len() - self.taken + self.lent.as_ref().map_or(0, |lent| lent.bytes)
     }
 
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.taken == self.bytes.len() && self.lent.is_none()
     }
 
     /// The owned bytes, to append to.
     #[inline]
-    pub(super) fn buffer(&mut self, pool: &mut BufferPool) -> &mut Vec<u8> {
+    pub(crate) fn buffer(&mut self, pool: &mut BufferPool) -> &mut Vec<u8> {
         if self.bytes.capacity() == 0 {
             self.bytes = pool.take();
         }
@@ -88,7 +89,7 @@ impl Segments {
     }
 
     /// Appends the bytes of `owner` from `start` on, without copying them.
-    pub(super) fn push_lent(&mut self, owner: Rc<dyn LentBytes>, start: usize, end: usize) {
+    pub(crate) fn push_lent(&mut self, owner: Rc<dyn LentBytes>, start: usize, end: usize) {
         if start >= end {
             return;
         }
@@ -100,8 +101,23 @@ impl Segments {
         });
     }
 
+    /// Appends body bytes, large ones from outside without copying them, and what follows them.
+    pub(crate) fn push(&mut self, body: Payload<'_>, tail: &[u8], pool: &mut BufferPool) {
+        match body.outside() {
+            Some(external) => {
+                self.push_lent(external.keep(), 0, external.bytes().len());
+                self.buffer(pool).extend_from_slice(tail);
+            }
+            None => {
+                let out = self.buffer(pool);
+                out.extend_from_slice(body.bytes);
+                out.extend_from_slice(tail);
+            }
+        }
+    }
+
     /// Appends all of another queue.
-    pub(super) fn append(&mut self, mut other: Self, pool: &mut BufferPool) {
+    pub(crate) fn append(&mut self, mut other: Self, pool: &mut BufferPool) {
         if self.is_empty() {
             std::mem::swap(self, &mut other);
             other.clear(pool);
@@ -123,7 +139,7 @@ impl Segments {
 
     /// All of the bytes, where nothing is lent.
     #[inline]
-    pub(super) fn only_run(&self) -> Option<&[u8]> {
+    pub(crate) fn only_run(&self) -> Option<&[u8]> {
         match self.lent {
             None => Some(self.bytes.get(self.taken..).unwrap_or_default()),
             Some(_) => None,
@@ -132,7 +148,7 @@ impl Segments {
 
     /// The first run of bytes; empty only if the queue is.
     #[inline]
-    pub(super) fn front(&self) -> Result<&[u8], Gone> {
+    pub(crate) fn front(&self) -> Result<&[u8], Gone> {
         match &self.lent {
             None => Ok(self.bytes.get(self.taken..).unwrap_or_default()),
             Some(lent) => lent.front(&self.bytes, self.taken),
@@ -140,7 +156,7 @@ impl Segments {
     }
 
     /// Fills `pieces` with the first runs, `most` bytes at most; returns how many there are.
-    pub(super) fn fill<'a>(
+    pub(crate) fn fill<'a>(
         &'a self,
         pieces: &mut [IoSlice<'a>],
         most: usize,
@@ -180,7 +196,7 @@ impl Segments {
 
     /// Takes the first `count` bytes away, at most all.
     #[inline]
-    pub(super) fn take(&mut self, count: usize) {
+    pub(crate) fn take(&mut self, count: usize) {
         if self.lent.is_none() {
             self.taken = (self.taken + count).min(self.bytes.len());
         } else {
@@ -214,7 +230,7 @@ impl Segments {
 
     /// Gives an empty buffer back, and closes a large gap at the front of one that is not.
     #[inline]
-    pub(super) fn tidy(&mut self, pool: &mut BufferPool) {
+    pub(crate) fn tidy(&mut self, pool: &mut BufferPool) {
         if self.taken == self.bytes.len() {
             if self.lent.is_none() {
                 self.taken = 0;
@@ -232,7 +248,7 @@ impl Segments {
     }
 
     /// Drops all.
-    pub(super) fn clear(&mut self, pool: &mut BufferPool) {
+    pub(crate) fn clear(&mut self, pool: &mut BufferPool) {
         self.lent = None;
         self.taken = self.bytes.len();
         self.tidy(pool);

@@ -5,10 +5,11 @@ use portico_channel::layout::{event, request_flag};
 use portico_http::ParseErrorCode;
 use portico_http::h1::{Expect, Field, Framing, Head};
 
+use super::H1;
 use super::parsing::to_usize;
-use super::{AfterFlush, Connection, Stop};
 use crate::core::Core;
-use crate::limits::CLIENT_ERROR_MS;
+use crate::stop::Stop;
+use crate::transport::Transport;
 
 /// Words of `REQUEST` before its table of fields.
 const REQUEST_WORDS: usize = 11;
@@ -17,25 +18,27 @@ const END_WORDS: usize = 5;
 /// Bytes of one field in a table.
 const FIELD_BYTES: usize = 16;
 
-impl Connection {
+impl H1 {
     /// Writes `REQUEST` for a head.
-    pub(super) fn tell_request(
-        &mut self,
+    pub(super) fn write_request(
+        &self,
+        transport: &mut Transport,
         core: &Core,
         events: &mut EventWriter<'_>,
         input: &[u8],
         head: &Head,
     ) -> Result<(), Stop> {
-        self.tell_open(core, events)?;
+        transport.announce(core, events)?;
         let (start, end) = (to_usize(head.start), to_usize(head.head_bytes));
         let end = if head.upgrade { input.len() } else { end };
         let bytes = input.get(start..end).unwrap_or_default();
         let fields = core.parser.fields();
         let words = REQUEST_WORDS + fields.len() * FIELD_BYTES / 4;
-        let flags = self.request_flags(core, head);
-        let mut record = events.record(event::REQUEST, flags, self.token, words, bytes.len())?;
+        let flags = self.request_flags(transport, core, head);
+        let token = transport.token();
+        let mut record = events.record(event::REQUEST, flags, token, words, bytes.len())?;
         let base = record.payload_offset.wrapping_sub(head.start);
-        record.set(3, self.input.sequence.wrapping_add(1));
+        record.set(3, self.exchanges.last());
         let count = u32::try_from(fields.len()).unwrap_or(u32::MAX);
         record.set(
             4,
@@ -67,7 +70,7 @@ impl Connection {
         Ok(())
     }
 
-    fn request_flags(&self, core: &Core, head: &Head) -> u32 {
+    fn request_flags(&self, transport: &Transport, core: &Core, head: &Head) -> u32 {
         let mut flags = 0;
         let mut set = |condition: bool, flag: u32| {
             if condition {
@@ -86,85 +89,66 @@ impl Connection {
         set(head.has_host, request_flag::HAS_HOST);
         let limit = core
             .listeners
-            .find(self.listener)
+            .find(transport.listener())
             .map_or(0, |listener| listener.options.max_requests_per_socket);
-        let number = self.input.sequence.wrapping_add(1);
+        let number = self.exchanges.last();
         set(limit != 0 && number > limit, request_flag::OVER_LIMIT);
         set(limit != 0 && number == limit, request_flag::LAST_ALLOWED);
         flags
     }
 
     /// The end of a body, with the trailer `fields` that lie in `bytes`.
-    pub(super) fn tell_end(
+    pub(super) fn write_end(
         &self,
+        transport: &Transport,
         events: &mut EventWriter<'_>,
         fields: &[Field],
         bytes: &[u8],
     ) -> Result<(), Stop> {
         let bytes = if fields.is_empty() { &[][..] } else { bytes };
         let words = END_WORDS + fields.len() * FIELD_BYTES / 4;
-        let mut record = events.record(event::END, 0, self.token, words, bytes.len())?;
+        let mut record = events.record(event::END, 0, transport.token(), words, bytes.len())?;
         let base = record.payload_offset;
-        record.set(3, self.input.sequence);
+        record.set(3, self.exchanges.last());
         record.set(4, u32::try_from(fields.len()).unwrap_or(0));
         write_fields(record.table(END_WORDS), fields, base);
         record.put(0, bytes);
         Ok(())
     }
 
-    /// Writes `CLIENT_ERROR` with the packet, and stops listening to the peer.
-    pub(super) fn tell_client_error(
-        &mut self,
-        core: &mut Core,
-        events: &mut EventWriter<'_>,
-        code: ParseErrorCode,
-        parsed: usize,
-        packet: &[u8],
-    ) -> Result<(), Stop> {
-        self.tell_open(core, events)?;
-        self.write_client_error(events, code, parsed, packet)?;
-        // Read on, within bounds: the peer's end must be heard of, and unread bytes would make a reset of the close.
-        self.input.ignore_the_rest();
-        self.input.refused = Some(code);
-        self.input.rest = Vec::new();
-        self.input.held = false;
-        self.guard(core, CLIENT_ERROR_MS);
-        Ok(())
-    }
-}
-
-impl Connection {
-    /// Tells of bytes that come after an error, as Node does as long as the application has not said what becomes of
-    /// the connection.
-    pub(super) fn tell_client_error_again(
+    /// Writes `CLIENT_ERROR` for bytes that come after an error, as Node does as long as the application has not said
+    /// what becomes of the connection.
+    pub(super) fn write_later_client_error(
         &self,
+        transport: &Transport,
         events: &mut EventWriter<'_>,
         packet: &[u8],
     ) -> Result<(), Stop> {
         match self.input.refused {
-            Some(code) if !self.output.ended && self.output.after == AfterFlush::Continue => {
-                self.write_client_error(events, code, 0, packet)
+            Some(code) if !transport.has_output_ended() && transport.takes_output() => {
+                write_client_error(transport, events, code, 0, packet)
             }
             _ => Ok(()),
         }
     }
+}
 
-    fn write_client_error(
-        &self,
-        events: &mut EventWriter<'_>,
-        code: ParseErrorCode,
-        parsed: usize,
-        packet: &[u8],
-    ) -> Result<(), Stop> {
-        let mut record = events.record(event::CLIENT_ERROR, 0, self.token, 7, packet.len())?;
-        let offset = record.payload_offset;
-        record.set(3, u32::from(code.number()));
-        record.set(4, u32::try_from(parsed).unwrap_or(u32::MAX));
-        record.set(5, offset);
-        record.set(6, u32::try_from(packet.len()).unwrap_or(0));
-        record.put(0, packet);
-        Ok(())
-    }
+/// Writes `CLIENT_ERROR`: so many bytes of the packet had been parsed.
+pub(super) fn write_client_error(
+    transport: &Transport,
+    events: &mut EventWriter<'_>,
+    code: ParseErrorCode,
+    parsed: usize,
+    packet: &[u8],
+) -> Result<(), Stop> {
+    let mut record = events.record(event::CLIENT_ERROR, 0, transport.token(), 7, packet.len())?;
+    let offset = record.payload_offset;
+    record.set(3, u32::from(code.number()));
+    record.set(4, u32::try_from(parsed).unwrap_or(u32::MAX));
+    record.set(5, offset);
+    record.set(6, u32::try_from(packet.len()).unwrap_or(0));
+    record.put(0, packet);
+    Ok(())
 }
 
 /// Writes a table of fields whose offsets are moved by `base`.

@@ -4,35 +4,36 @@ use portico_channel::EventWriter;
 use portico_channel::layout::{event, secure_flag};
 use portico_tls::Facts;
 
-use super::tls::Question;
-use super::{Connection, Stop};
+use super::Transport;
+use super::tls::Stage;
 use crate::core::Core;
+use crate::stop::Stop;
 
 /// Words of `SECURE` before its certificates.
 const SECURE_WORDS: usize = 15;
 
-impl Connection {
-    /// Writes what is due: lines for the key log, questions, the end of the handshake if the connection is known to
-    /// the application, and failure.
-    pub(super) fn tell_tls(
+impl Transport {
+    /// Writes what is due: lines for the key log, questions, the end of the handshake if the application knows the
+    /// connection, and failure.
+    pub(crate) fn write_tls_events(
         &mut self,
-        core: &mut Core,
+        core: &Core,
         events: &mut EventWriter<'_>,
     ) -> Result<(), Stop> {
         if self.tls.is_none() {
             return Ok(());
         }
-        self.tell_key_log(core, events)?;
-        self.tell_question(core, events)?;
-        if self.tls.as_ref().is_some_and(|tls| tls.secure_untold) && self.open_told {
-            self.tell_secure(events)?;
+        self.write_key_log(core, events)?;
+        self.write_question(core, events)?;
+        if self.announced {
+            self.write_secure_if_due(events)?;
         }
-        self.tell_tls_error(events)
+        self.write_tls_error(events)
     }
 
-    fn tell_key_log(&mut self, core: &Core, events: &mut EventWriter<'_>) -> Result<(), Stop> {
+    fn write_key_log(&mut self, core: &Core, events: &mut EventWriter<'_>) -> Result<(), Stop> {
         while self.tls.as_ref().is_some_and(|tls| !tls.key_log.is_empty()) {
-            if !self.open_told {
+            if !self.announced {
                 self.write_open(core, events)?;
             }
             let Some(tls) = &mut self.tls else {
@@ -52,42 +53,34 @@ impl Connection {
         Ok(())
     }
 
-    fn tell_question(&mut self, core: &mut Core, events: &mut EventWriter<'_>) -> Result<(), Stop> {
-        let Some(tls) = &self.tls else { return Ok(()) };
-        let question = tls.question;
-        match question {
-            Question::ServerName { told: false } => {}
-            Question::Alpn { told: false } => {
-                // Nothing may be left to ask.
-                self.ask_alpn_or_go_on(core);
-                let asked = matches!(
-                    self.tls.as_ref().map(|tls| tls.question),
-                    Some(Question::Alpn { .. })
-                );
-                if !asked {
-                    return self.tell_key_log(core, events);
-                }
-            }
-            _ => return Ok(()),
+    /// Asks the application what it wants to be asked about a ClientHello.
+    fn write_question(&mut self, core: &Core, events: &mut EventWriter<'_>) -> Result<(), Stop> {
+        let is_due = self.tls.as_ref().is_some_and(|tls| {
+            matches!(
+                tls.stage,
+                Stage::AwaitsContext { asked: false } | Stage::AwaitsProtocol { asked: false, .. }
+            )
+        });
+        if !is_due {
+            return Ok(());
         }
-        if !self.open_told {
+        if !self.announced {
             self.write_open(core, events)?;
         }
         let Some(tls) = &mut self.tls else {
             return Ok(());
         };
-        let Some(hello) = tls.session.client_hello() else {
+        let Some(hello) = tls.client_hello() else {
             return Ok(());
         };
         let name = hello.server_name.as_deref().unwrap_or_default().as_bytes();
-        if matches!(question, Question::ServerName { .. }) {
+        if matches!(tls.stage, Stage::AwaitsContext { .. }) {
             let mut record = events.record(event::SERVER_NAME, 0, self.token, 6, name.len())?;
             let offset = record.payload_offset;
             record.set(3, self.listener);
             record.set(4, offset);
             record.set(5, length(name));
             record.put(0, name);
-            tls.question = Question::ServerName { told: true };
         } else {
             let bytes = name.len() + hello.alpn.len();
             let mut record = events.record(event::ALPN, 0, self.token, 8, bytes)?;
@@ -99,40 +92,48 @@ impl Connection {
             record.set(7, length(&hello.alpn));
             record.put(0, name);
             record.put(name.len(), &hello.alpn);
-            tls.question = Question::Alpn { told: true };
+        }
+        if let Stage::AwaitsContext { asked } | Stage::AwaitsProtocol { asked, .. } = &mut tls.stage
+        {
+            *asked = true;
         }
         Ok(())
     }
 
-    /// Writes `SECURE`. An idle connection keeps nothing of the handshake's facts.
-    pub(super) fn tell_secure(&mut self, events: &mut EventWriter<'_>) -> Result<(), Stop> {
+    /// Writes `SECURE` once, when the handshake is complete.
+    pub(super) fn write_secure_if_due(&mut self, events: &mut EventWriter<'_>) -> Result<(), Stop> {
         let Some(tls) = &mut self.tls else {
             return Ok(());
         };
-        if let Some(facts) = tls.session.facts() {
+        if !matches!(tls.stage, Stage::Established { announced: false }) {
+            return Ok(());
+        }
+        if let Some(facts) = tls.facts() {
             write_secure(events, self.token, facts)?;
         }
-        tls.session.take_facts();
-        tls.secure_untold = false;
+        tls.forget_facts();
         Ok(())
     }
 
-    fn tell_tls_error(&mut self, events: &mut EventWriter<'_>) -> Result<(), Stop> {
+    fn write_tls_error(&mut self, events: &mut EventWriter<'_>) -> Result<(), Stop> {
         let Some(tls) = &mut self.tls else {
             return Ok(());
         };
-        let Some(error) = &tls.error else {
+        let Stage::Failed { error } = &mut tls.stage else {
             return Ok(());
         };
-        let text = format!("{} {}", error.code(), error.message());
-        let token = if self.open_told { self.token } else { 0 };
+        let Some(why) = error else {
+            return Ok(());
+        };
+        let text = format!("{} {}", why.code(), why.message());
+        let token = if self.announced { self.token } else { 0 };
         let mut record = events.record(event::TLS_ERROR, 0, token, 6, text.len())?;
         let offset = record.payload_offset;
         record.set(3, self.listener);
         record.set(4, offset);
         record.set(5, length(text.as_bytes()));
         record.put(0, text.as_bytes());
-        tls.error = None;
+        *error = None;
         Ok(())
     }
 }

@@ -5,31 +5,33 @@ use std::io::IoSlice;
 use portico_channel::External;
 use portico_sys::{Errno, socket};
 
-use super::{AfterFlush, Connection, Stop};
+use super::Transport;
+use super::output::AfterFlush;
+use crate::answer::Payload;
 use crate::core::Core;
-use crate::limits::{CLIENT_ERROR_MS, EXTERNAL_COPY_BYTES, FLUSH_BYTES, SEND_PIECES};
+use crate::limits::{EXTERNAL_COPY_BYTES, FLUSH_BYTES, SEND_PIECES};
+use crate::segments::Segments;
+use crate::stop::Stop;
 
-impl Connection {
+impl Transport {
     /// Has the output sent before the turn or the submission ends.
     #[inline]
-    pub(super) fn mark_dirty(&mut self, core: &mut Core) {
+    pub(crate) fn flush_later(&mut self, core: &mut Core) {
         if !self.output.dirty {
             self.output.dirty = true;
             core.dirty.push(self.token);
         }
     }
 
-    /// Sends what the kernel takes, within a turn's bound, and does what is to follow when all is sent.
-    pub(crate) fn flush(&mut self, core: &mut Core) -> Result<(), Stop> {
-        self.flush_within(core, FLUSH_BYTES)
+    /// The same, if something is queued that the kernel may take.
+    pub(crate) fn flush_if_possible(&mut self, core: &mut Core) {
+        if self.queued() > 0 && !self.output.blocked {
+            self.flush_later(core);
+        }
     }
 
-    /// As [`Connection::flush`], without the bound: nothing will be sent later.
-    pub(crate) fn flush_last(&mut self, core: &mut Core) -> Result<(), Stop> {
-        self.flush_within(core, usize::MAX)
-    }
-
-    fn flush_within(&mut self, core: &mut Core, most: usize) -> Result<(), Stop> {
+    /// Sends what the kernel takes, about `most` bytes. Returns whether it may take more.
+    pub(crate) fn send(&mut self, core: &mut Core, most: usize) -> Result<bool, Stop> {
         self.output.dirty = false;
         let mut more = self.send_queued(core, most)?;
         if self.output.after != AfterFlush::Continue
@@ -47,16 +49,7 @@ impl Connection {
         if on_the_wire == 0 && self.output.collect_acks() {
             self.schedule(core);
         }
-        if (self.input.held || self.input.readable) && !self.is_blocked(core) {
-            self.schedule(core);
-        }
-        if self.queued() > 0 {
-            if more {
-                self.schedule(core);
-            }
-            return Ok(());
-        }
-        self.after_flush(core)
+        Ok(more)
     }
 
     /// Sends until nothing is queued, the kernel takes no more, or `most` bytes have been sent. Returns whether the
@@ -114,7 +107,7 @@ impl Connection {
     }
 
     /// The connection is about to be dropped: a TLS peer learns that this is the end, if the kernel takes it at once.
-    pub(crate) fn say_goodbye(&mut self, core: &mut Core) {
+    pub(crate) fn send_close_notify(&mut self, core: &mut Core) {
         if self.queued() == 0
             && let Some(tls) = &mut self.tls
             && tls.close_notify(&mut core.buffers)
@@ -123,51 +116,107 @@ impl Connection {
         }
     }
 
-    fn after_flush(&mut self, core: &mut Core) -> Result<(), Stop> {
-        match self.output.after {
-            AfterFlush::Continue => {}
-            AfterFlush::End => {
-                if !self.output.ended {
-                    self.output.ended = true;
-                    if self.is_http() {
-                        // Nothing more can be answered: the peer is to end its side.
-                        self.guard(core, CLIENT_ERROR_MS);
-                    }
-                    // ENOTCONN: the peer has reset the connection, which reading will tell.
-                    let _ = socket::end(&self.socket);
-                }
+    /// Ends our side (FIN); the peer may go on.
+    pub(crate) fn end_output(&mut self) {
+        self.output.ended = true;
+        // ENOTCONN: the peer has reset the connection, which reading will tell.
+        let _ = socket::end(&self.socket);
+    }
+
+    /// Has the peer see a reset when the socket is closed.
+    pub(crate) fn reset_on_close(&self) {
+        let _ = socket::reset_on_close(&self.socket);
+    }
+
+    /// Appends body bytes and what follows them to the output. Large outside bytes are offered to the kernel first, and
+    /// kept where they are if it does not take them.
+    pub(crate) fn append(&mut self, core: &mut Core, body: Payload<'_>, tail: &[u8]) {
+        match body.outside() {
+            Some(external) if self.can_send_directly() => {
+                self.send_directly(core, external, tail);
             }
-            AfterFlush::Close => return Err(self.how_to_close(core)),
-        }
-        self.close_if_done()
-    }
-
-    /// Closing a socket with unread bytes resets the connection, and the reset may overtake our answer on its way to
-    /// the peer's application. So the socket lingers if there are any (RFC 9112, 9.6).
-    fn how_to_close(&mut self, core: &mut Core) -> Stop {
-        if self.input.ended {
-            return Stop::Close(0);
-        }
-        if self.input.unread_at_close {
-            return Stop::Linger;
-        }
-        // A client that has announced the end sends no more (RFC 9112, 9.6), and the last read took all it had sent.
-        if self.input.announced_end() && self.tls.is_none() {
-            return Stop::Close(0);
-        }
-        match socket::receive(&self.socket, &mut core.receive) {
-            Ok(count) if count > 0 => Stop::Linger,
-            _ => Stop::Close(0),
+            _ => self.output.queue.push(body, tail, &mut core.buffers),
         }
     }
 
-    pub(super) fn can_send_directly(&self) -> bool {
+    /// Appends segments. Returns the position in the stream of all output at which they begin.
+    pub(crate) fn append_segments(&mut self, core: &mut Core, segments: Segments) -> u64 {
+        let start = self.output.position();
+        self.output.queue.append(segments, &mut core.buffers);
+        start
+    }
+
+    /// The end of the output, to append to.
+    #[inline]
+    pub(crate) fn buffer(&mut self, core: &mut Core) -> &mut Vec<u8> {
+        self.output.queue.buffer(&mut core.buffers)
+    }
+
+    /// Asks for an acknowledgement (`FLUSHED`) when everything up to a position has been handed to the kernel.
+    #[inline]
+    pub(crate) fn acknowledge(&mut self, position: u64) {
+        self.output.acknowledge(position);
+    }
+
+    /// Position of the output's end in the stream of all output.
+    #[inline]
+    pub(crate) fn position(&self) -> u64 {
+        self.output.position()
+    }
+
+    /// What follows when everything queued has been sent.
+    #[inline]
+    pub(crate) fn after_flush(&self) -> AfterFlush {
+        self.output.after
+    }
+
+    /// Whether nothing but the connection's going on follows what is queued: more may be appended.
+    #[inline]
+    pub(crate) fn takes_output(&self) -> bool {
+        self.output.after == AfterFlush::Continue
+    }
+
+    /// Ends our side, or the connection, behind what is queued. An end of the connection is not taken back.
+    pub(crate) fn set_after_flush(&mut self, after: AfterFlush) {
+        if self.output.after != AfterFlush::Close {
+            self.output.after = after;
+        }
+    }
+
+    /// Whether our side has ended.
+    pub(crate) fn has_output_ended(&self) -> bool {
+        self.output.ended
+    }
+
+    /// Bytes that wait for the kernel, encrypted or not yet.
+    #[inline]
+    pub(crate) fn queued(&self) -> usize {
+        self.output.queue.len() + self.tls.as_ref().map_or(0, |tls| tls.queued())
+    }
+
+    /// Acknowledgements that have come true and were not told.
+    pub(crate) fn take_acks(&mut self) -> u32 {
+        std::mem::take(&mut self.output.acked)
+    }
+
+    /// Bytes that the kernel has been given and the peer has taken, while output waits because the kernel holds as much
+    /// as it may: what the peer has acknowledged counts, for the kernel takes more in large steps only. `None` while the
+    /// peer is not waited for.
+    pub(crate) fn taken_while_blocked(&self) -> Option<u64> {
+        if !self.output.blocked || self.queued() == 0 {
+            return None;
+        }
+        let unacknowledged = socket::unacknowledged(&self.socket).unwrap_or(0);
+        Some(self.bytes_written.saturating_sub(unacknowledged))
+    }
+
+    fn can_send_directly(&self) -> bool {
         !self.output.blocked && self.tls.is_none()
     }
 
     /// Offers queued output, `body` and `tail` to the kernel at once; what it does not take is queued. Of the body only
     /// a small rest is copied.
-    pub(super) fn send_directly(&mut self, core: &mut Core, body: External<'_>, tail: &[u8]) {
+    fn send_directly(&mut self, core: &mut Core, body: External<'_>, tail: &[u8]) {
         let queued = self.output.queued();
         let bytes = body.bytes();
         let length = bytes.len();

@@ -8,10 +8,6 @@
 //! A peer is not waited for while the application has paused the connection, before it has been told to go on
 //! (`100 Continue`), while it waits for an answer, and on a connection that was taken over.
 
-use portico_sys::socket;
-
-use super::Connection;
-use super::input::{BodyWish, Phase};
 use crate::limits::{PACE_CREDIT_BYTES, READER_GRACE_BYTES, SENDER_GRACE_BYTES};
 
 /// What has been moved since a peer has been waited for.
@@ -73,44 +69,32 @@ impl Account {
     }
 }
 
-impl Connection {
-    /// What is waited for now, given what was at the last look. `rate` in bytes per second, not 0.
-    pub(crate) fn pace(&self, before: Pace, now_ms: u64, rate: u32) -> Result<Pace, TooSlow> {
+/// What is waited for now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiting {
+    /// The rest of a body: a number that tells it from others, and the bytes that the peer has sent in all.
+    pub(crate) sender: Option<(u64, u64)>,
+    /// The taking of an answer: the bytes that the peer has taken in all.
+    pub(crate) reader: Option<u64>,
+}
+
+impl Pace {
+    /// The accounts now, given those of the last look. `rate` in bytes per second, not 0.
+    pub(crate) fn next(self, now: Waiting, now_ms: u64, rate: u32) -> Result<Self, TooSlow> {
         let next = |before: Option<Account>, now: Option<Account>| match (before, now) {
             (Some(before), Some(now)) => before.continued(now, rate).map(Some),
             (_, now) => Some(now),
         };
-        Ok(Pace {
-            sender: next(before.sender, self.sender_account(now_ms)).ok_or(TooSlow::Sender)?,
-            reader: next(before.reader, self.reader_account(now_ms)).ok_or(TooSlow::Reader)?,
+        let sender = now
+            .sender
+            .map(|(of, bytes)| Account::new(of, now_ms, bytes, SENDER_GRACE_BYTES));
+        let reader = now
+            .reader
+            .map(|bytes| Account::new(0, now_ms, bytes, READER_GRACE_BYTES));
+        Ok(Self {
+            sender: next(self.sender, sender).ok_or(TooSlow::Sender)?,
+            reader: next(self.reader, reader).ok_or(TooSlow::Reader)?,
         })
-    }
-
-    /// The rest of a body is waited for.
-    fn sender_account(&self, now_ms: u64) -> Option<Account> {
-        let input = &self.input;
-        let is_held = match input.body {
-            BodyWish::Bytes => input.paused,
-            BodyWish::Nothing => true,
-            BodyWish::End => false,
-        };
-        if !input.is_in_body() || is_held || input.awaits_continue || input.ended {
-            return None;
-        }
-        let of = u64::from(input.sequence) << 32 | u64::from(input.pauses);
-        let read = self.bytes_read;
-        Some(Account::new(of, now_ms, read, SENDER_GRACE_BYTES))
-    }
-
-    /// Output waits because the kernel holds as much as it may: what the peer has acknowledged counts, for the kernel
-    /// takes more in large steps only.
-    fn reader_account(&self, now_ms: u64) -> Option<Account> {
-        if matches!(self.input.phase, Phase::Raw) || !self.output.blocked || self.queued() == 0 {
-            return None;
-        }
-        let unacknowledged = socket::unacknowledged(&self.socket).unwrap_or(0);
-        let taken = self.bytes_written.saturating_sub(unacknowledged);
-        Some(Account::new(0, now_ms, taken, READER_GRACE_BYTES))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::segments::Segments;
 use crate::buffer_pool::BufferPool;
+use crate::segments::Segments;
 
 /// What follows when everything queued has been sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

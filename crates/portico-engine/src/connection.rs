@@ -1,0 +1,262 @@
+//! A connection: a [`Transport`] and the [`Protocol`] on top of it, and who calls which of the two when.
+//!
+//! * [`commands`]: what the application says of it
+
+mod commands;
+
+use portico_channel::EventWriter;
+
+use crate::core::Core;
+use crate::h1::H1;
+use crate::limits::{FLUSH_BYTES, READ_ROOM_BYTES, READS_PER_TURN};
+use crate::pace::{Pace, TooSlow, Waiting};
+use crate::protocol::{Protocol, on_protocol};
+use crate::stop::Stop;
+use crate::transport::{AfterFlush, Received, TlsChange, Transport};
+
+/// A connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) transport: Transport,
+    protocol: Protocol,
+}
+
+impl Connection {
+    /// A connection that has received nothing.
+    pub(crate) fn new(transport: Transport, now_ms: u64) -> Self {
+        // Until a TLS handshake is complete, its own deadline holds.
+        let started_ms = if transport.is_tls() { 0 } else { now_ms };
+        Self {
+            transport,
+            protocol: Protocol::H1(H1::new(started_ms)),
+        }
+    }
+
+    /// Does what can be done now: sends, tells, reads and parses. Returns whether there is more to do at once.
+    pub(crate) fn drive(
+        &mut self,
+        core: &mut Core,
+        events: &mut EventWriter<'_>,
+    ) -> Result<bool, Stop> {
+        self.transport.write_flushed(core, events)?;
+        self.transport.write_tls_events(core, events)?;
+        self.transport.close_if_tls_failed(core);
+        self.transport.flush_if_possible(core);
+        let more = self.receive(core, events)?;
+        on_protocol!(&mut self.protocol, protocol => {
+            protocol.handle_end(&mut self.transport, core, events)?;
+        });
+        Ok(more)
+    }
+
+    fn receive(&mut self, core: &mut Core, events: &mut EventWriter<'_>) -> Result<bool, Stop> {
+        on_protocol!(&mut self.protocol, protocol => {
+            protocol.begin_turn();
+            if protocol.has_held_input() {
+                protocol.parse_held(&mut self.transport, core, events)?;
+            }
+        });
+        for _ in 0..READS_PER_TURN {
+            if !self.transport.is_readable() || !self.may_read(core) {
+                return Ok(self.has_more_for_a_turn());
+            }
+            if events.remaining() < READ_ROOM_BYTES {
+                return Err(Stop::NeedSpace(READ_ROOM_BYTES));
+            }
+            let mut buffer = std::mem::take(&mut core.receive);
+            let result = match self.transport.receive(core, &mut buffer) {
+                Ok(Received::Bytes(count)) => {
+                    let bytes = buffer.get_mut(..count).unwrap_or_default();
+                    self.handle_received(core, events, bytes)
+                }
+                Ok(Received::Nothing) => Ok(()),
+                Err(stop) => Err(stop),
+            };
+            core.receive = buffer;
+            result?;
+        }
+        Ok(self.transport.is_readable() || self.has_more_for_a_turn())
+    }
+
+    /// Whether what the socket has can be used.
+    #[inline]
+    fn may_read(&self, core: &Core) -> bool {
+        on_protocol!(&self.protocol, protocol => {
+            !protocol.has_held_input()
+                && (!protocol.is_blocked(&self.transport, core) || self.transport.is_handshaking())
+        })
+    }
+
+    #[inline]
+    fn has_more_for_a_turn(&self) -> bool {
+        on_protocol!(&self.protocol, protocol => protocol.has_more_for_a_turn())
+    }
+
+    /// Bytes of the socket.
+    #[inline]
+    fn handle_received(
+        &mut self,
+        core: &mut Core,
+        events: &mut EventWriter<'_>,
+        bytes: &mut [u8],
+    ) -> Result<(), Stop> {
+        // Bytes that nobody wants keep nothing alive.
+        if on_protocol!(&self.protocol, protocol => protocol.wants_input()) {
+            self.transport.touch(core);
+        }
+        if self.transport.is_tls() {
+            return self.handle_encrypted(core, events, bytes);
+        }
+        on_protocol!(&mut self.protocol, protocol => {
+            protocol.handle_input(&mut self.transport, core, events, bytes)
+        })
+    }
+
+    fn handle_encrypted(
+        &mut self,
+        core: &mut Core,
+        events: &mut EventWriter<'_>,
+        bytes: &mut [u8],
+    ) -> Result<(), Stop> {
+        let mut plaintext = std::mem::take(&mut core.plaintext);
+        plaintext.clear();
+        let change = self.transport.decrypt(core, bytes, &mut plaintext);
+        self.note_tls(core, change);
+        let written = self.transport.write_tls_events(core, events);
+        let result = on_protocol!(&mut self.protocol, protocol => match written {
+            Ok(()) => protocol.handle_input(&mut self.transport, core, events, &plaintext),
+            Err(stop) => {
+                protocol.hold_input(&plaintext);
+                Err(stop)
+            }
+        });
+        core.plaintext = plaintext;
+        self.transport.close_if_tls_failed(core);
+        result
+    }
+
+    /// Notes what a step of the TLS layer means for the protocol.
+    fn note_tls(&mut self, core: &Core, change: TlsChange) {
+        on_protocol!(&mut self.protocol, protocol => match change {
+            TlsChange::Nothing => {}
+            TlsChange::Established => protocol.start(core.clock.now_ms()),
+            TlsChange::Failed => protocol.abandon(),
+        });
+    }
+
+    /// Sends what the kernel takes, within a turn's bound, and does what is to follow when all is sent.
+    pub(crate) fn flush(&mut self, core: &mut Core) -> Result<(), Stop> {
+        self.flush_within(core, FLUSH_BYTES)
+    }
+
+    /// As [`Connection::flush`], without the bound: nothing will be sent later.
+    pub(crate) fn flush_last(&mut self, core: &mut Core) -> Result<(), Stop> {
+        self.flush_within(core, usize::MAX)
+    }
+
+    fn flush_within(&mut self, core: &mut Core, most: usize) -> Result<(), Stop> {
+        let more = self.transport.send(core, most)?;
+        let has_input = self.transport.is_readable()
+            || on_protocol!(&self.protocol, protocol => protocol.has_held_input());
+        if has_input && !self.is_blocked(core) {
+            self.transport.schedule(core);
+        }
+        if self.has_output() {
+            if more {
+                self.transport.schedule(core);
+            }
+            return Ok(());
+        }
+        match self.transport.after_flush() {
+            AfterFlush::Continue => {}
+            AfterFlush::End => self.end_output(core),
+            AfterFlush::Close => {
+                return Err(on_protocol!(&self.protocol, protocol => {
+                    protocol.how_to_close(&self.transport, core)
+                }));
+            }
+        }
+        on_protocol!(&self.protocol, protocol => protocol.close_if_done(&self.transport))
+    }
+
+    fn end_output(&mut self, core: &mut Core) {
+        if self.transport.has_output_ended() {
+            return;
+        }
+        if self.is_http() {
+            // Nothing more can be answered: the peer is to end its side.
+            self.transport.arm_close(core);
+        }
+        self.transport.end_output();
+    }
+
+    fn is_blocked(&self, core: &Core) -> bool {
+        on_protocol!(&self.protocol, protocol => protocol.is_blocked(&self.transport, core))
+    }
+
+    /// Whether it waits for a request: none is in flight or has begun. The last answer may still be on its way.
+    pub(crate) fn is_idle(&self) -> bool {
+        !self.transport.is_handshaking()
+            && on_protocol!(&self.protocol, protocol => protocol.is_idle())
+    }
+
+    /// Whether not a byte of a request has come since the last, or at all.
+    pub(crate) fn is_silent(&self) -> bool {
+        !self.transport.is_handshaking()
+            && on_protocol!(&self.protocol, protocol => protocol.is_silent())
+    }
+
+    /// Whether bytes wait for the kernel.
+    #[inline]
+    pub(crate) fn has_output(&self) -> bool {
+        self.transport.queued() > 0
+    }
+
+    /// Whether it has not been taken over as a byte stream.
+    pub(crate) fn is_http(&self) -> bool {
+        on_protocol!(&self.protocol, protocol => protocol.is_http())
+    }
+
+    /// Whether the head or the whole of the request in work has taken too long. Said once for a request.
+    pub(crate) fn is_request_late(
+        &mut self,
+        now_ms: u64,
+        headers_ms: u64,
+        request_ms: u64,
+    ) -> bool {
+        on_protocol!(&mut self.protocol, protocol => {
+            protocol.is_request_late(now_ms, headers_ms, request_ms)
+        })
+    }
+
+    /// What the peer is waited for now, given what was at the last look. `rate` in bytes per second, not 0.
+    pub(crate) fn pace(&self, before: Pace, now_ms: u64, rate: u32) -> Result<Pace, TooSlow> {
+        let (bytes_read, _) = self.transport.traffic();
+        let body = on_protocol!(&self.protocol, protocol => protocol.awaited_body(&self.transport));
+        let waiting = Waiting {
+            sender: body
+                .filter(|_| !self.transport.has_peer_ended())
+                .map(|body| (body, bytes_read)),
+            reader: if self.is_http() {
+                self.transport.taken_while_blocked()
+            } else {
+                None
+            },
+        };
+        before.next(waiting, now_ms, rate)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_idle_connection_is_a_few_hundred_bytes() {
+        assert!(
+            size_of::<Connection>() <= 456,
+            "{} bytes",
+            size_of::<Connection>()
+        );
+    }
+}

@@ -1,0 +1,125 @@
+//! What the application's records say of a connection.
+
+use super::Connection;
+use crate::answer::{AnswerHead, Payload};
+use crate::core::Core;
+use crate::exchanges::BodyWish;
+use crate::protocol::on_protocol;
+use crate::transport::AfterFlush;
+use portico_channel::layout::response_flag;
+
+impl Connection {
+    /// `RESPOND`.
+    #[inline]
+    pub(crate) fn respond(
+        &mut self,
+        core: &mut Core,
+        sequence: u32,
+        head: &AnswerHead<'_>,
+        body: Payload<'_>,
+    ) {
+        on_protocol!(&mut self.protocol, protocol => {
+            protocol.respond(&mut self.transport, core, sequence, head, body);
+        });
+    }
+
+    /// `DATA`.
+    pub(crate) fn data(&mut self, core: &mut Core, sequence: u32, flags: u32, body: Payload<'_>) {
+        on_protocol!(&mut self.protocol, protocol => {
+            protocol.data(&mut self.transport, core, sequence, flags, body);
+        });
+    }
+
+    /// `END`, with trailer lines.
+    pub(crate) fn end(&mut self, core: &mut Core, sequence: u32, flags: u32, trailers: &[u8]) {
+        on_protocol!(&mut self.protocol, protocol => {
+            protocol.end(&mut self.transport, core, sequence, flags, trailers);
+        });
+    }
+
+    /// `INFORM`.
+    pub(crate) fn inform(&mut self, core: &mut Core, sequence: u32, flags: u32, bytes: &[u8]) {
+        on_protocol!(&mut self.protocol, protocol => {
+            protocol.inform(&mut self.transport, core, sequence, flags, bytes);
+        });
+    }
+
+    /// `RAW`.
+    pub(crate) fn raw(&mut self, core: &mut Core, flags: u32, body: Payload<'_>) {
+        if self.transport.has_output_ended() || !self.transport.takes_output() {
+            return;
+        }
+        self.transport.append(core, body, b"");
+        if flags & response_flag::ACK != 0 {
+            self.transport.acknowledge(self.transport.position());
+        }
+        self.transport.flush_later(core);
+    }
+
+    /// `FEED`.
+    pub(crate) fn feed(&mut self, core: &mut Core, bytes: &[u8]) {
+        on_protocol!(&mut self.protocol, protocol => protocol.feed(&mut self.transport, core, bytes));
+    }
+
+    /// `TAKE_OVER`.
+    pub(crate) fn take_over(&mut self, core: &mut Core) {
+        on_protocol!(&mut self.protocol, protocol => protocol.take_over(&mut self.transport, core));
+    }
+
+    /// `PROCEED`.
+    pub(crate) fn proceed(&mut self, core: &mut Core) {
+        on_protocol!(&mut self.protocol, protocol => protocol.proceed(&mut self.transport, core));
+    }
+
+    /// `PAUSE` and `RESUME` of the connection.
+    pub(crate) fn set_paused(&mut self, core: &mut Core, paused: bool) {
+        self.transport.set_paused(paused);
+        if !paused {
+            on_protocol!(&mut self.protocol, protocol => {
+                protocol.look_again(&mut self.transport, core);
+            });
+        }
+    }
+
+    /// `PAUSE`, `RESUME` and `DISCARD` of a body.
+    pub(crate) fn set_body_wish(&mut self, core: &mut Core, sequence: u32, wish: BodyWish) {
+        on_protocol!(&mut self.protocol, protocol => {
+            protocol.set_body_wish(&mut self.transport, core, sequence, wish);
+        });
+    }
+
+    /// `DESTROY` of an answer.
+    pub(crate) fn destroy_answer(&mut self, core: &mut Core, sequence: u32) {
+        on_protocol!(&mut self.protocol, protocol => {
+            protocol.destroy_answer(&mut self.transport, core, sequence);
+        });
+    }
+
+    /// `SHUTDOWN`.
+    pub(crate) fn shutdown(&mut self, core: &mut Core, close: bool) {
+        if close {
+            on_protocol!(&mut self.protocol, protocol => protocol.close(&mut self.transport));
+        } else {
+            self.transport.set_after_flush(AfterFlush::End);
+        }
+        self.transport.flush_later(core);
+    }
+
+    /// `SERVER_NAME`: a context's number, 0 for the listener's own choice, all ones to refuse.
+    pub(crate) fn choose_context(&mut self, core: &mut Core, number: u32) {
+        let mut plaintext = Vec::new();
+        let change = self.transport.choose_context(core, number, &mut plaintext);
+        self.note_tls(core, change);
+        on_protocol!(&mut self.protocol, protocol => protocol.hold_input(&plaintext));
+    }
+
+    /// `ALPN`: the protocol, `None` to go on without.
+    pub(crate) fn choose_protocol(&mut self, core: &mut Core, protocol: Option<&[u8]>) {
+        let mut plaintext = Vec::new();
+        let change = self
+            .transport
+            .choose_protocol(core, protocol, &mut plaintext);
+        self.note_tls(core, change);
+        on_protocol!(&mut self.protocol, protocol => protocol.hold_input(&plaintext));
+    }
+}

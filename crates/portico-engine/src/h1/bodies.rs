@@ -1,0 +1,153 @@
+//! Bodies of requests, and the bytes of a connection that was taken over, into events.
+
+use portico_channel::EventWriter;
+use portico_channel::layout::{body_flag, event};
+use portico_http::ParseError;
+use portico_http::h1::ChunkEvent;
+
+use super::H1;
+use super::input::Phase;
+use super::parsing::{Pause, Step};
+use crate::core::Core;
+use crate::exchanges::BodyWish;
+use crate::limits::BODY_PIECE_BYTES;
+use crate::stop::Stop;
+use crate::transport::Transport;
+
+/// Bytes of `BODY` and `RAW` before their payload.
+const PIECE_HEAD_BYTES: usize = 24;
+
+impl H1 {
+    pub(super) fn parse_sized(
+        &mut self,
+        transport: &Transport,
+        events: &mut EventWriter<'_>,
+        input: &[u8],
+        left: u64,
+    ) -> Result<Step, Stop> {
+        let available = usize::try_from(left).map_or(input.len(), |left| left.min(input.len()));
+        let part = input.get(..available).unwrap_or_default();
+        let count = if self.body_wish() == BodyWish::End {
+            if u64::try_from(available) == Ok(left) {
+                self.write_end(transport, events, &[], &[])?;
+            }
+            available
+        } else {
+            self.write_body(transport, events, part, left)?
+        };
+        self.note_body_begun();
+        let left = left - u64::try_from(count).unwrap_or(left).min(left);
+        self.input.phase = Phase::Sized { left };
+        if left == 0 {
+            self.message_complete();
+        }
+        Ok(Step::Used(count))
+    }
+
+    pub(super) fn parse_chunked(
+        &mut self,
+        transport: &Transport,
+        core: &mut Core,
+        events: &mut EventWriter<'_>,
+        input: &[u8],
+    ) -> Result<Result<Step, ParseError>, Stop> {
+        let Phase::Chunked(mut decoder) = self.input.phase else {
+            return Ok(Ok(Step::Used(0)));
+        };
+        let Some(listener) = core.listeners.find(transport.listener()) else {
+            return Err(Stop::Close(0));
+        };
+        let limits = listener.head_limits;
+        self.note_body_begun();
+        let is_dropped = self.body_wish() == BodyWish::End;
+        let room = if is_dropped {
+            input.len()
+        } else {
+            piece_room(events, input.len())?
+        };
+        let window = input.get(..room).unwrap_or(input);
+        let (count, found) = match decoder.decode(window, &mut core.parser, &limits) {
+            Ok(found) => found,
+            Err(error) => return Ok(Err(error)),
+        };
+        match found {
+            ChunkEvent::Data(range) => {
+                if !is_dropped {
+                    let data = window.get(range).unwrap_or_default();
+                    self.write_body(transport, events, data, u64::MAX)?;
+                }
+            }
+            ChunkEvent::Done => {
+                let trailers = window.get(..count).unwrap_or_default();
+                self.write_end(transport, events, core.parser.fields(), trailers)?;
+                self.message_complete();
+                return Ok(Ok(Step::Used(count)));
+            }
+            ChunkEvent::NeedMore if count == 0 && window.len() < input.len() => {
+                // A trailer section that is longer than the event memory is free.
+                return Err(Stop::NeedSpace(input.len() + PIECE_HEAD_BYTES));
+            }
+            ChunkEvent::NeedMore if window.len() == input.len() && count == 0 => {
+                self.input.phase = Phase::Chunked(decoder);
+                return Ok(Ok(Step::Pause(Pause::NeedMore)));
+            }
+            ChunkEvent::NeedMore => {}
+        }
+        self.input.phase = Phase::Chunked(decoder);
+        Ok(Ok(Step::Used(count)))
+    }
+
+    /// A part of the body in work has come: the peer did not wait to be told to go on, or has been.
+    fn note_body_begun(&mut self) {
+        if let Some(exchange) = self.exchanges.arriving_mut() {
+            exchange.awaits_continue = false;
+        }
+    }
+
+    /// Writes as much of `bytes` as fits into one `BODY`. `left`: what the body lacks, these bytes included.
+    fn write_body(
+        &self,
+        transport: &Transport,
+        events: &mut EventWriter<'_>,
+        bytes: &[u8],
+        left: u64,
+    ) -> Result<usize, Stop> {
+        let sequence = self.exchanges.last();
+        write_piece(transport, events, event::BODY, sequence, bytes, left)
+    }
+}
+
+/// Writes as much of `bytes` as fits into one `BODY` or `RAW`. `left`: what the body lacks, these bytes included.
+pub(super) fn write_piece(
+    transport: &Transport,
+    events: &mut EventWriter<'_>,
+    kind: u32,
+    sequence: u32,
+    bytes: &[u8],
+    left: u64,
+) -> Result<usize, Stop> {
+    let count = piece_room(events, bytes.len())?;
+    let piece = bytes.get(..count).unwrap_or(bytes);
+    let last = kind == event::BODY && u64::try_from(piece.len()) == Ok(left);
+    let flags = if last { body_flag::LAST } else { 0 };
+    let token = transport.token();
+    let mut record = events.record(kind, flags, token, PIECE_HEAD_BYTES / 4, piece.len())?;
+    let offset = record.payload_offset;
+    record.set(3, sequence);
+    record.set(4, offset);
+    record.set(5, u32::try_from(piece.len()).unwrap_or(0));
+    record.put(0, piece);
+    Ok(piece.len())
+}
+
+/// How much of a piece of `wanted` bytes fits. A small part of a large piece is not worth a record.
+fn piece_room(events: &EventWriter<'_>, wanted: usize) -> Result<usize, Stop> {
+    let room = events.remaining().saturating_sub(PIECE_HEAD_BYTES) & !3;
+    if room >= wanted {
+        Ok(wanted)
+    } else if room >= BODY_PIECE_BYTES {
+        Ok(room)
+    } else {
+        Err(Stop::NeedSpace(wanted + PIECE_HEAD_BYTES + 4))
+    }
+}

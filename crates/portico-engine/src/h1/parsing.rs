@@ -1,0 +1,352 @@
+//! Received bytes into events: heads, and when to go on to what.
+
+use portico_channel::EventWriter;
+use portico_channel::layout::event;
+use portico_http::h1::{Expect, Head, leading_blank};
+use portico_http::{ParseError, ParseErrorCode};
+
+use super::H1;
+use super::bodies::write_piece;
+use super::events::write_client_error;
+use super::input::Phase;
+use crate::core::Core;
+use crate::exchanges::BodyWish;
+use crate::limits::{PACKET_OUTPUT_BYTES, REQUESTS_PER_TURN};
+use crate::stop::Stop;
+use crate::transport::Transport;
+
+/// Why parsing paused without an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pause {
+    /// Everything that can be used without further bytes is used.
+    NeedMore,
+    /// The application has to do something first: answer, resume, decide on an upgrade.
+    Blocked,
+    /// Enough for a turn.
+    Turn,
+}
+
+/// What one step of parsing did.
+pub(super) enum Step {
+    /// So many bytes are used; go on.
+    Used(usize),
+    /// Pause.
+    Pause(Pause),
+}
+
+impl H1 {
+    /// A turn begins.
+    #[inline]
+    pub(crate) fn begin_turn(&mut self) {
+        self.input.begun_in_turn = 0;
+    }
+
+    /// Whether parsing stopped only because a turn's share of requests has been handed over.
+    #[inline]
+    pub(crate) fn has_more_for_a_turn(&self) -> bool {
+        self.input.held && self.has_begun_enough()
+    }
+
+    /// Takes received bytes.
+    #[inline]
+    pub(crate) fn handle_input(
+        &mut self,
+        transport: &mut Transport,
+        core: &mut Core,
+        events: &mut EventWriter<'_>,
+        bytes: &[u8],
+    ) -> Result<(), Stop> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        if !self.input.rest.is_empty() {
+            let packet_at = self.input.rest.len();
+            self.input.rest.extend_from_slice(bytes);
+            return self.parse_rest(transport, core, events, packet_at);
+        }
+        let mut used = 0;
+        let result = self.parse(transport, core, events, bytes, &mut used, 0);
+        if let Some(rest) = bytes.get(used..)
+            && !rest.is_empty()
+            && self.wants_rest()
+        {
+            self.input.rest.extend_from_slice(rest);
+        }
+        self.note_pause(result)
+    }
+
+    /// Parses what was received before.
+    pub(crate) fn parse_held(
+        &mut self,
+        transport: &mut Transport,
+        core: &mut Core,
+        events: &mut EventWriter<'_>,
+    ) -> Result<(), Stop> {
+        self.parse_rest(transport, core, events, 0)
+    }
+
+    /// The same; `packet_at` is where in it begins what was received last.
+    fn parse_rest(
+        &mut self,
+        transport: &mut Transport,
+        core: &mut Core,
+        events: &mut EventWriter<'_>,
+        packet_at: usize,
+    ) -> Result<(), Stop> {
+        let rest = std::mem::take(&mut self.input.rest);
+        let mut used = 0;
+        let result = self.parse(transport, core, events, &rest, &mut used, packet_at);
+        if self.wants_rest() {
+            self.input.rest = rest;
+            self.input.drop_used(used);
+        }
+        self.note_pause(result)
+    }
+
+    /// Keeps received bytes, to be parsed in the next turn.
+    pub(crate) fn hold_input(&mut self, bytes: &[u8]) {
+        self.input.hold(bytes);
+    }
+
+    fn wants_rest(&self) -> bool {
+        !matches!(self.input.phase, Phase::Stopped) && self.input.refused.is_none()
+    }
+
+    #[inline]
+    fn note_pause(&mut self, result: Result<Pause, Stop>) -> Result<(), Stop> {
+        self.input.held = !self.input.rest.is_empty() && result != Ok(Pause::NeedMore);
+        result.map(|_| ())
+    }
+
+    /// Whether parsing must wait for the application.
+    #[inline]
+    pub(crate) fn is_blocked(&self, transport: &Transport, core: &Core) -> bool {
+        match self.input.phase {
+            Phase::Upgrade { .. } | Phase::Stopped => true,
+            Phase::Head => {
+                self.is_head_blocked(transport, core)
+                    || self.input.over && self.is_over(transport, core)
+            }
+            Phase::Sized { .. } | Phase::Chunked(_) => match self.body_wish() {
+                BodyWish::Bytes => transport.is_paused(),
+                BodyWish::Nothing => true,
+                BodyWish::End => false,
+            },
+            Phase::Raw => transport.is_paused(),
+            Phase::Ignored { .. } => false,
+        }
+    }
+
+    /// The same in the middle of what has been received. That is handed over to its end although more output waits than
+    /// the high-water mark allows, as in Node, but not without a bound: Node keeps references to what its programs
+    /// answer with, and so do we, but heads and small bodies are copied.
+    #[inline]
+    fn is_blocked_in_packet(&self, transport: &Transport, core: &Core) -> bool {
+        match self.input.phase {
+            Phase::Head => {
+                let is_far_over =
+                    self.input.over && self.waiting_bytes(transport) > PACKET_OUTPUT_BYTES;
+                self.is_head_blocked(transport, core)
+                    || is_far_over && self.is_over(transport, core)
+            }
+            Phase::Sized { .. } | Phase::Chunked(_) => {
+                transport.is_paused() && self.body_wish() != BodyWish::End
+            }
+            _ => self.is_blocked(transport, core),
+        }
+    }
+
+    #[inline]
+    fn is_head_blocked(&self, transport: &Transport, core: &Core) -> bool {
+        transport.is_paused() || self.exchanges.len() >= core.pipelined_requests
+    }
+
+    /// What the application wants of the body in work.
+    #[inline]
+    pub(super) fn body_wish(&self) -> BodyWish {
+        self.exchanges
+            .arriving()
+            .map_or(BodyWish::default(), |exchange| exchange.body)
+    }
+
+    /// Whether no further request is handed over in this turn.
+    #[inline]
+    fn has_begun_enough(&self) -> bool {
+        self.input.begun_in_turn >= REQUESTS_PER_TURN && matches!(self.input.phase, Phase::Head)
+    }
+
+    /// Whether more output waits than the high-water mark allows.
+    #[inline]
+    fn is_over(&self, transport: &Transport, core: &Core) -> bool {
+        let waiting = self.waiting_bytes(transport);
+        waiting > 0
+            && core
+                .listeners
+                .find(transport.listener())
+                .is_some_and(|listener| waiting > listener.options.high_water_mark)
+    }
+
+    /// Bytes of answers that wait for the kernel or for their turn.
+    #[inline]
+    fn waiting_bytes(&self, transport: &Transport) -> usize {
+        transport.queued() + self.exchanges.held_bytes()
+    }
+
+    /// Parses `bytes`, which begin where the last call stopped, from `used` on, and moves `used` behind what is done
+    /// with. What came last begins at `packet_at`.
+    fn parse(
+        &mut self,
+        transport: &mut Transport,
+        core: &mut Core,
+        events: &mut EventWriter<'_>,
+        bytes: &[u8],
+        used: &mut usize,
+        packet_at: usize,
+    ) -> Result<Pause, Stop> {
+        loop {
+            let input = bytes.get(*used..).unwrap_or_default();
+            if input.is_empty() {
+                return Ok(Pause::NeedMore);
+            }
+            if self.is_blocked_in_packet(transport, core) {
+                return Ok(Pause::Blocked);
+            }
+            if self.has_begun_enough() {
+                return Ok(Pause::Turn);
+            }
+            let step = match self.input.phase {
+                Phase::Head => self.parse_head(transport, core, events, input)?,
+                Phase::Sized { left } => Ok(self.parse_sized(transport, events, input, left)?),
+                Phase::Chunked(_) => self.parse_chunked(transport, core, events, input)?,
+                Phase::Raw => Ok(Step::Used(write_piece(
+                    transport,
+                    events,
+                    event::RAW,
+                    0,
+                    input,
+                    0,
+                )?)),
+                Phase::Ignored { left } => {
+                    self.write_later_client_error(transport, events, input)?;
+                    Ok(Step::Used(self.ignore(input, left)))
+                }
+                Phase::Upgrade { .. } | Phase::Stopped => return Ok(Pause::Blocked),
+            };
+            match step {
+                Ok(Step::Used(count)) => *used += count,
+                Ok(Step::Pause(pause)) => return Ok(pause),
+                Err(error) => {
+                    let packet = packet_with(bytes, packet_at, *used + error.offset);
+                    self.refuse(transport, core, events, error.code, packet)?;
+                    return Ok(Pause::Blocked);
+                }
+            }
+        }
+    }
+
+    /// One head. The outer error is a stop, the inner one the peer's.
+    #[inline]
+    fn parse_head(
+        &mut self,
+        transport: &mut Transport,
+        core: &mut Core,
+        events: &mut EventWriter<'_>,
+        input: &[u8],
+    ) -> Result<Result<Step, ParseError>, Stop> {
+        if matches!(input.first(), Some(b'\r' | b'\n')) {
+            return Ok(Ok(Step::Used(leading_blank(input))));
+        }
+        if self.input.message_started_ms == 0 {
+            self.input.message_started_ms = core.clock.now_ms();
+        }
+        let Some(listener) = core.listeners.find(transport.listener()) else {
+            return Err(Stop::Close(0));
+        };
+        match core
+            .parser
+            .parse(input, &mut self.input.progress, &listener.head_limits)
+        {
+            Ok(None) => Ok(Ok(Step::Pause(Pause::NeedMore))),
+            Err(error) => Ok(Err(error)),
+            Ok(Some(head)) => {
+                self.hand_over(transport, core, events, input, &head)?;
+                Ok(Ok(Step::Used(to_usize(head.head_bytes))))
+            }
+        }
+    }
+
+    /// Begins the exchange of a head, and tells the application of it.
+    #[inline]
+    fn hand_over(
+        &mut self,
+        transport: &mut Transport,
+        core: &mut Core,
+        events: &mut EventWriter<'_>,
+        input: &[u8],
+        head: &Head,
+    ) -> Result<(), Stop> {
+        self.exchanges.begin(head.expect == Expect::Continue);
+        if let Err(stop) = self.write_request(transport, core, events, input, head) {
+            // The head is parsed again when there is room for the event.
+            self.exchanges.take_back();
+            return Err(stop);
+        }
+        self.input.over = self.is_over(transport, core);
+        self.input.begun_in_turn += 1;
+        self.input.keep_alive = head.keep_alive;
+        transport.become_busy();
+        core.counters.requests += 1;
+        if head.upgrade {
+            let attached = input.len() - to_usize(head.head_bytes).min(input.len());
+            self.input.phase = Phase::Upgrade {
+                framing: head.framing,
+                attached,
+            };
+            self.input.message_started_ms = 0;
+        } else if !self.input.begin_body(head.framing) {
+            self.message_complete();
+        }
+        Ok(())
+    }
+
+    fn ignore(&mut self, input: &[u8], left: u64) -> usize {
+        let left = left.saturating_sub(u64::try_from(input.len()).unwrap_or(u64::MAX));
+        self.input.phase = if left == 0 {
+            Phase::Stopped
+        } else {
+            Phase::Ignored { left }
+        };
+        input.len()
+    }
+
+    /// The peer broke the protocol. Tells the application with the packet and the place in it, and stops listening to the
+    /// peer: what becomes of the connection is for the application to say.
+    pub(super) fn refuse(
+        &mut self,
+        transport: &mut Transport,
+        core: &mut Core,
+        events: &mut EventWriter<'_>,
+        code: ParseErrorCode,
+        (packet, place): (&[u8], usize),
+    ) -> Result<(), Stop> {
+        transport.announce(core, events)?;
+        write_client_error(transport, events, code, place, packet)?;
+        // Read on, within bounds: the peer's end must be heard of, and unread bytes would make a reset of the close.
+        self.ignore_the_rest();
+        self.input.refused = Some(code);
+        self.input.drop_rest();
+        transport.arm_close(core);
+        Ok(())
+    }
+}
+
+/// What came last of `bytes`, and where in it `place` is: an error is told with its packet, as Node does, and not with
+/// what came before.
+fn packet_with(bytes: &[u8], packet_at: usize, place: usize) -> (&[u8], usize) {
+    let start = if packet_at <= place { packet_at } else { 0 };
+    (bytes.get(start..).unwrap_or_default(), place - start)
+}
+
+pub(super) fn to_usize(value: u32) -> usize {
+    usize::try_from(value).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,366 @@
+//! The application's records about requests, turned into output.
+
+use portico_channel::layout::response_flag;
+use portico_http::h1::{
+    BodyFraming, CHUNK_END, ConnectionField, KeepAlive, ResponseHead, write_chunk_size,
+    write_last_chunk, write_response_head,
+};
+
+use super::H1;
+use super::input::Phase;
+use crate::answer::{AnswerHead, Payload};
+use crate::core::Core;
+use crate::exchanges::BodyWish;
+use crate::transport::{AfterFlush, Transport};
+
+impl H1 {
+    /// `RESPOND`. A second head for a request is ignored.
+    #[inline]
+    pub(crate) fn respond(
+        &mut self,
+        transport: &mut Transport,
+        core: &mut Core,
+        sequence: u32,
+        head: &AnswerHead<'_>,
+        body: Payload<'_>,
+    ) {
+        if !transport.takes_output() {
+            return;
+        }
+        let Some((exchange, is_first)) = self.exchanges.find(sequence) else {
+            return;
+        };
+        if !exchange.is_unanswered() {
+            return;
+        }
+        exchange.head_given = true;
+        exchange.chunked = head.flags & response_flag::CHUNKED != 0;
+        exchange.close |= head.flags & response_flag::CLOSE != 0;
+        let listener = transport.listener();
+        let out = if is_first {
+            transport.buffer(core)
+        } else {
+            exchange.held().segments.buffer(&mut core.buffers)
+        };
+        write_head(core, listener, out, head);
+        self.write_body_part(transport, core, sequence, head.flags, body);
+    }
+
+    /// `DATA`.
+    pub(crate) fn data(
+        &mut self,
+        transport: &mut Transport,
+        core: &mut Core,
+        sequence: u32,
+        flags: u32,
+        body: Payload<'_>,
+    ) {
+        let is_answering = self
+            .exchanges
+            .find(sequence)
+            .is_some_and(|(exchange, _)| exchange.is_answering());
+        if is_answering && transport.takes_output() {
+            self.write_body_part(transport, core, sequence, flags, body);
+        }
+    }
+
+    /// `END`, with trailer lines.
+    pub(crate) fn end(
+        &mut self,
+        transport: &mut Transport,
+        core: &mut Core,
+        sequence: u32,
+        flags: u32,
+        trailers: &[u8],
+    ) {
+        let Some((exchange, is_first)) = self.exchanges.find(sequence) else {
+            return;
+        };
+        if !exchange.is_answering() || !transport.takes_output() {
+            return;
+        }
+        if exchange.chunked {
+            let out = if is_first {
+                transport.buffer(core)
+            } else {
+                exchange.held().segments.buffer(&mut core.buffers)
+            };
+            write_last_chunk(out, trailers);
+        }
+        self.after_record(transport, core, sequence, flags | response_flag::END);
+    }
+
+    /// `INFORM`.
+    pub(crate) fn inform(
+        &mut self,
+        transport: &mut Transport,
+        core: &mut Core,
+        sequence: u32,
+        flags: u32,
+        bytes: &[u8],
+    ) {
+        let Some((exchange, is_first)) = self.exchanges.find(sequence) else {
+            return;
+        };
+        if !exchange.is_unanswered() || !transport.takes_output() {
+            return;
+        }
+        exchange.awaits_continue = false;
+        let out = if is_first {
+            transport.buffer(core)
+        } else {
+            exchange.held().segments.buffer(&mut core.buffers)
+        };
+        out.extend_from_slice(bytes);
+        self.after_record(transport, core, sequence, flags & response_flag::ACK);
+    }
+
+    /// `FEED`: bytes to parse from somewhere else than the socket.
+    pub(crate) fn feed(&mut self, transport: &mut Transport, core: &mut Core, bytes: &[u8]) {
+        if matches!(self.input.phase, Phase::Stopped) || bytes.is_empty() {
+            return;
+        }
+        self.input.hold(bytes);
+        transport.schedule(core);
+    }
+
+    /// `TAKE_OVER`: the connection is a byte stream from now on. Answers to earlier requests may still be given; they
+    /// mix with the stream as the application writes both, as in Node.
+    pub(crate) fn take_over(&mut self, transport: &mut Transport, core: &mut Core) {
+        if let Phase::Upgrade { attached, .. } = self.input.phase {
+            self.input.phase = Phase::Raw;
+            self.exchanges.remove_arriving();
+            transport.become_busy();
+            self.input.drop_used(attached);
+            self.look_again(transport, core);
+        }
+    }
+
+    /// `PROCEED`: the upgrade is an ordinary request.
+    pub(crate) fn proceed(&mut self, transport: &mut Transport, core: &mut Core) {
+        if let Phase::Upgrade { framing, .. } = self.input.phase {
+            if self.input.begin_body(framing) {
+                self.input.message_started_ms = core.clock.now_ms();
+            } else {
+                self.message_complete();
+            }
+            self.look_again(transport, core);
+        }
+    }
+
+    /// `PAUSE`, `RESUME` and `DISCARD` of a body. What crossed with the body's end is about nothing any more; what is
+    /// discarded stays so.
+    pub(crate) fn set_body_wish(
+        &mut self,
+        transport: &mut Transport,
+        core: &mut Core,
+        sequence: u32,
+        wish: BodyWish,
+    ) {
+        let is_arriving = sequence == self.exchanges.last();
+        if let Some(exchange) = self.exchanges.arriving_mut()
+            && is_arriving
+            && exchange.body != BodyWish::End
+        {
+            exchange.body = wish;
+            let pauses = u32::from(wish == BodyWish::Nothing);
+            self.input.pauses = self.input.pauses.wrapping_add(pauses);
+            self.look_again(transport, core);
+        }
+    }
+
+    /// `DESTROY` of an answer: when its turn comes, the connection ends instead.
+    pub(crate) fn destroy_answer(
+        &mut self,
+        transport: &mut Transport,
+        core: &mut Core,
+        sequence: u32,
+    ) {
+        let Some((exchange, is_first)) = self.exchanges.find(sequence) else {
+            return;
+        };
+        if exchange.answered && is_first {
+            return;
+        }
+        exchange.answered = true;
+        exchange.close = true;
+        if is_first {
+            self.advance(transport, core);
+            transport.flush_later(core);
+        } else {
+            self.exchanges.drop_held(sequence);
+        }
+    }
+
+    /// `SHUTDOWN` of the connection: no further request is wanted, and no answer that was not given.
+    pub(crate) fn close(&mut self, transport: &mut Transport) {
+        transport.set_after_flush(AfterFlush::Close);
+        self.exchanges.clear();
+        self.close_input();
+    }
+
+    /// Appends body bytes in the response's framing.
+    #[inline]
+    fn write_body_part(
+        &mut self,
+        transport: &mut Transport,
+        core: &mut Core,
+        sequence: u32,
+        flags: u32,
+        body: Payload<'_>,
+    ) {
+        let Some((exchange, is_first)) = self.exchanges.find(sequence) else {
+            return;
+        };
+        let ends = flags & response_flag::END != 0;
+        let chunked = exchange.chunked;
+        let tail: &[u8] = match (chunked, body.bytes.is_empty(), ends) {
+            (false, _, _) | (true, true, false) => b"",
+            (true, true, true) => b"0\r\n\r\n",
+            (true, false, false) => CHUNK_END,
+            (true, false, true) => b"\r\n0\r\n\r\n",
+        };
+        let size = u64::try_from(body.bytes.len()).unwrap_or(u64::MAX);
+        if is_first {
+            if chunked && size > 0 {
+                write_chunk_size(transport.buffer(core), size);
+            }
+            transport.append(core, body, tail);
+        } else {
+            let segments = &mut exchange.held().segments;
+            if chunked && size > 0 {
+                write_chunk_size(segments.buffer(&mut core.buffers), size);
+            }
+            segments.push(body, tail, &mut core.buffers);
+        }
+        self.after_record(transport, core, sequence, flags);
+    }
+
+    /// What every record about a response may ask for: an acknowledgement, and that the response is complete.
+    #[inline]
+    fn after_record(
+        &mut self,
+        transport: &mut Transport,
+        core: &mut Core,
+        sequence: u32,
+        flags: u32,
+    ) {
+        let Some((exchange, is_first)) = self.exchanges.find(sequence) else {
+            return;
+        };
+        exchange.close |= flags & response_flag::CLOSE != 0;
+        if flags & response_flag::ACK != 0 {
+            if is_first {
+                transport.acknowledge(transport.position());
+            } else {
+                let held = exchange.held();
+                held.acks.push(held.segments.len());
+            }
+        }
+        if flags & response_flag::END != 0 {
+            exchange.answered = true;
+            if is_first {
+                self.advance(transport, core);
+            }
+        }
+        if is_first {
+            transport.flush_later(core);
+        } else {
+            self.exchanges.count_held(sequence);
+        }
+    }
+
+    /// The answer whose turn it was is complete: the next ones get theirs.
+    fn advance(&mut self, transport: &mut Transport, core: &mut Core) {
+        while let Some(close) = self.exchanges.first_answered() {
+            core.counters.responses += 1;
+            if close {
+                self.close(transport);
+                return;
+            }
+            if !self.exchanges.end_first() {
+                // The last request is still arriving, though its answer is complete.
+                break;
+            }
+            if let Some(held) = self.exchanges.take_held() {
+                let start = transport.append_segments(core, held.segments);
+                for length in held.acks {
+                    transport.acknowledge(start + u64::try_from(length).unwrap_or(0));
+                }
+            }
+        }
+        if self.exchanges.is_answered() && self.is_http() {
+            transport.become_idle(core);
+        }
+        self.look_again(transport, core);
+    }
+
+    /// No further request is wanted. A body that is still coming is read and dropped.
+    fn close_input(&mut self) {
+        if !matches!(self.input.phase, Phase::Stopped) {
+            self.input.unread_at_close = self.input.is_in_body() || !self.input.rest.is_empty();
+            self.input.drop_rest();
+            self.ignore_the_rest();
+        }
+    }
+
+    /// Has the connection driven in the next turn: what stopped it may be gone.
+    #[inline]
+    pub(crate) fn look_again(&self, transport: &mut Transport, core: &mut Core) {
+        if self.input.held || transport.is_readable() || transport.has_peer_ended() {
+            transport.schedule(core);
+        }
+    }
+}
+
+fn write_head(core: &mut Core, listener: u32, out: &mut Vec<u8>, head: &AnswerHead<'_>) {
+    let flags = head.flags;
+    let Core {
+        templates,
+        clock,
+        listeners,
+        ..
+    } = core;
+    let (reason, fields) = match templates.find(head.template) {
+        Some(template) => (&template.reason[..], &template.fields[..]),
+        None => (head.reason, head.fields),
+    };
+    let connection = if flags & response_flag::CONNECTION_CLOSE != 0 {
+        ConnectionField::Close
+    } else if flags & response_flag::CONNECTION_KEEP_ALIVE != 0 {
+        ConnectionField::KeepAlive
+    } else {
+        ConnectionField::None
+    };
+    let keep_alive = listeners
+        .find(listener)
+        .filter(|_| flags & response_flag::KEEP_ALIVE != 0)
+        .map(|listener| {
+            let max = listener.options.max_requests_per_socket;
+            KeepAlive {
+                timeout_seconds: u32::try_from(listener.options.keep_alive_timeout.as_secs())
+                    .unwrap_or(u32::MAX),
+                max: (max != 0).then_some(max),
+            }
+        });
+    let framing = if flags & response_flag::CONTENT_LENGTH != 0 {
+        BodyFraming::ContentLength(head.content_length)
+    } else if flags & response_flag::TRANSFER_ENCODING != 0 {
+        BodyFraming::Chunked
+    } else {
+        BodyFraming::None
+    };
+    let date = (flags & response_flag::DATE != 0).then(|| clock.date());
+    write_response_head(
+        out,
+        &ResponseHead {
+            status: head.status,
+            reason,
+            fields,
+            date,
+            connection,
+            keep_alive,
+            framing,
+        },
+    );
+}

@@ -1,0 +1,62 @@
+//! Reading the socket.
+
+use portico_sys::{Errno, socket};
+
+use super::Transport;
+use crate::core::Core;
+use crate::stop::Stop;
+
+/// What a read brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Received {
+    /// So many bytes, at least one.
+    Bytes(usize),
+    /// No bytes: there are none, or the peer has ended its side.
+    Nothing,
+}
+
+impl Transport {
+    /// Reads once into `buffer`.
+    #[inline]
+    pub(crate) fn receive(&mut self, core: &mut Core, buffer: &mut [u8]) -> Result<Received, Stop> {
+        match socket::receive(&self.socket, buffer) {
+            Ok(0) => self.end_input(),
+            Ok(count) => {
+                // A short read has emptied the socket, and the next byte makes a new edge. The peer's end does
+                // not if it has been seen already: it must be read.
+                self.readable = count == buffer.len() || self.hang_up;
+                let bytes = u64::try_from(count).unwrap_or(0);
+                self.bytes_read += bytes;
+                core.counters.bytes_read += bytes;
+                return Ok(Received::Bytes(count));
+            }
+            Err(Errno::AGAIN) => self.readable = false,
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(Stop::Close(errno.raw_os_error())),
+        }
+        Ok(Received::Nothing)
+    }
+
+    /// The peer has ended its side.
+    pub(super) fn end_input(&mut self) {
+        self.ended = true;
+        self.readable = false;
+    }
+
+    /// Whether the kernel may have more.
+    #[inline]
+    pub(crate) fn is_readable(&self) -> bool {
+        self.readable
+    }
+
+    /// Whether the peer's end has been read.
+    #[inline]
+    pub(crate) fn has_peer_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Whether the peer sends more although nothing more is wanted: reads once, and drops what comes.
+    pub(crate) fn has_unwanted_input(&self, core: &mut Core) -> bool {
+        matches!(socket::receive(&self.socket, &mut core.receive), Ok(count) if count > 0)
+    }
+}
