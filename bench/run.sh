@@ -39,7 +39,7 @@ if [ ! -e .build/floor ] || [ servers/floor.c -nt .build/floor ]; then
   gcc -std=c17 -O2 -Wall -Wextra -o .build/floor servers/floor.c
 fi
 
-# Certificates that nobody trusts, of the two kinds that are measured.
+# Certificates that no client trusts, of the two kinds that are measured.
 certificate() {
   local name=$1
   shift

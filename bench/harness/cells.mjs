@@ -1,6 +1,6 @@
 /**
  * What is measured: one row for each cell. `handler` is the name of the handler in every server, `request` a name from
- * requests.mjs. `target`: at most this multiple of node:http's value, from the issue. `moonshots`: at most this
+ * requests.mjs. `target`: at most this multiple of node:http's value, the goal. `moonshots`: at most this
  * multiple of a peer's value, in the same rounds. `hosts`: the cell is about processes behind a host; its targets are
  * the host's, relative to node:http served directly and to the proxies that are `peers`.
  */

@@ -58,7 +58,7 @@ export class Fleet {
     return { same: true, text: 'reference' };
   }
 
-  /** Ends a member that does not do its work, so that it takes nobody's time. */
+  /** Ends a member that does not do its work, so that it takes no other's time. */
   async drop(member, reason) {
     this.members = this.members.filter((other) => other !== member);
     this.failures.push({ server: member.server, reason });

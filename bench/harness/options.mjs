@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 
 const HELP = `bash bench/run.sh [options]
-  --quick            fewer rounds, shorter slices, the issue's main cells only: 4 minutes instead of 25
+  --quick            fewer rounds, shorter slices, the main cells only: 4 minutes instead of 25
   --rounds N         rounds in each cell (12; quick: 3)
   --slice MS         length of one server's turn in a round (300; quick: 150)
   --cells A,B        only these cells (--list tells their names)

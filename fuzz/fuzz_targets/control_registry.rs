@@ -1,4 +1,4 @@
-//! What anybody may write to the host's control socket: bytes to lines, lines to requests, requests to the registry.
+//! What any user may write to the host's control socket: bytes to lines, lines to requests, requests to the registry.
 //!
 //! The first byte says in what pieces the bytes arrive, and which user writes the first line. Lines are found as the
 //! obvious model finds them; whatever users ask for in whatever order, the registry stays consistent.

@@ -150,7 +150,7 @@ describe('a name that demands a client certificate', () => {
       // What an application sees of a certificate, it believes its own authorities to have judged.
       ['partners.test', 'asked.test', PARTNER, 421],
       ['open.test', 'asked.test', {}, 421],
-      // Nobody loses what demands nothing.
+      // No name loses what demands nothing.
       ['staff.test', 'open.test', STAFF, 200],
       ['open.test', '127.0.0.1', {}, 200],
       ['open.test', `[::1]:${port}`, {}, 200],

@@ -19,7 +19,7 @@ const run = promisify(execFile);
 const isRoot = process.getuid() === 0;
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** A certificate that nobody trusts. */
+/** A certificate that no client trusts. */
 function certificate(folder, name, subject = '/CN=localhost') {
   const [key, file] = ['key', 'crt'].map((kind) => join(folder, `${name}.${kind}`));
   execFileSync('openssl', ['req', '-x509', '-nodes', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-days', '2', '-subj', subject,
@@ -46,7 +46,7 @@ describe('two users, one port', { skip: noOtherUsers() }, () => {
     return host.member(APP, prefix, { uid, ready, args: [`user ${uid}`] });
   };
 
-  test('each registers its own, and nobody takes the other one’s', async (t) => {
+  test('each registers its own, and neither takes the other one’s', async (t) => {
     const host = await startHost(t);
     await asUser(host, ALICE, `http://*:${host.port}/alice/`);
     await asUser(host, BOB, `http://*:${host.port}/bob/`);
@@ -56,7 +56,7 @@ describe('two users, one port', { skip: noOtherUsers() }, () => {
     assert.match(refused.output(), /error ERR_PORTICO_PREFIX_TAKEN/);
   });
 
-  test('a reservation decides who may register, and answers 503 while nobody does', async (t) => {
+  test('a reservation decides who may register, and answers 503 while no process does', async (t) => {
     const host = await startHost(t);
     await host.cli('reserve', 'add', `http://*:${host.port}/alice/`, '--user', String(ALICE));
     await host.member(APP, `http://*:${host.port}/`);

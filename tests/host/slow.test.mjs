@@ -1,4 +1,4 @@
-// Clients that send and read slowly, and processes that do not go on: nobody else waits for them.
+// Clients that send and read slowly, and processes that do not go on: no other waits for them.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

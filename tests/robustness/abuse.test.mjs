@@ -122,7 +122,7 @@ test('slow heads and slow bodies are ended in time', async (t) => {
   await assertHealthy(url);
 });
 
-test('a dripping client is ended in time and holds nobody else', async (t) => {
+test('a dripping client is ended in time and holds no other', async (t) => {
   const { url, port } = await start(t);
   const socket = net.connect(port, '127.0.0.1');
   socket.on('error', () => {});

@@ -28,7 +28,7 @@ export async function freePort() {
 
 /**
  * Starts a host and resolves once it takes registrations, with `{ port, url, socket, folder, child, cli, member,
- * status, output, stop }`. `port` is one that nobody listens on yet; `configuration` is the text of a portico.toml.
+ * status, output, stop }`. `port` is one that is free; `configuration` is the text of a portico.toml.
  */
 export async function startHost(t, { configuration = '', args = [], env = {} } = {}) {
   assert.ok(existsSync(portico), `${portico} is missing: run make build`);

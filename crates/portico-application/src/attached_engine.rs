@@ -29,7 +29,7 @@ pub struct AttachedEngine {
     requests: u64,
 }
 
-/// The application's ends of a host's channels, before anybody uses them. An engine is bound to the thread that it is
+/// The application's ends of a host's channels, before they are used. An engine is bound to the thread that it is
 /// made on, since it keeps the application's memory; this is not.
 #[derive(Debug)]
 pub struct Channels {

@@ -1,4 +1,4 @@
-//! Records of a host, looked at before anybody believes them.
+//! Records of a host, looked at before they are believed.
 
 use portico_channel::layout::{event, flushed_flag};
 use portico_channel::shared::Broken;

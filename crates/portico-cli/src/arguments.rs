@@ -62,7 +62,7 @@ pub(crate) enum Command {
         #[arg(long, value_name = "SECONDS")]
         drain: Option<f64>,
     },
-    /// Let a new program take over from the running host; nobody is refused
+    /// Let a new program take over from the running host; no connection is refused
     #[command(after_help = "Examples:\n  \
         portico upgrade                               the program at the path that the host was started from\n  \
         portico upgrade --program /opt/portico-2/portico\n\n\
@@ -112,8 +112,8 @@ pub(crate) enum Reserve {
     #[command(after_help = "Examples:\n  \
         portico reserve add http://+:80/shop/ --user ann --group shop\n  \
         portico reserve add https://+:443/ --user www --delegate\n\n\
-        Only these users (and root) may then register it. On ports below 1024 nobody but root may register without a\n\
-        reservation. A reserved prefix that nobody serves answers 503. The reservation outlives the host.")]
+        Only these users (and root) may then register it. On ports below 1024 only root may register without a\n\
+        reservation. A reserved prefix that no process serves answers 503. The reservation outlives the host.")]
     Add(ReserveArguments),
     /// Show all reservations
     List {

@@ -166,7 +166,7 @@ pub(crate) fn reservations(all: &[Located<ReservationOptions>], reader: &mut Rea
         let own = &reservation.value;
         if own.users.is_empty() && own.groups.is_empty() && !own.everyone {
             let text = format!(
-                "[reservation] {} is for nobody; say who may register it: users, groups, or everyone = true",
+                "[reservation] {} allows no user; say who may register it: users, groups, or everyone = true",
                 own.prefix
             );
             reader.error(&reservation.place("prefix"), text);

@@ -48,7 +48,7 @@ const SECTIONS: [(&str, &str, &str); 7] = [
     (
         "reservation",
         "[[reservation]]",
-        "Who may register a prefix and what is below it; nobody else gets its requests. While no process serves it, they are answered with 503. A reservation below another one must be for the same users and groups, unless the upper one says `delegate = true`.",
+        "Who may register a prefix and what is below it; no other user gets its requests. While no process serves it, they are answered with 503. A reservation below another one must be for the same users and groups, unless the upper one says `delegate = true`.",
     ),
 ];
 

@@ -142,7 +142,7 @@ entries! {
 }
 
 entries! {
-    /// `[[reservation]]`: who may register a prefix and what is below it. Nobody else gets its requests.
+    /// `[[reservation]]`: who may register a prefix and what is below it. No other user gets its requests.
     ReservationOptions: "reservation";
     prefix: UrlPrefix = None::<UrlPrefix>, PREFIX, "", AtOnce,
         "What is reserved.";

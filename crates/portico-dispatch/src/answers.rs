@@ -7,7 +7,7 @@ use portico_http::semantics::status;
 
 use crate::request::Facts;
 
-/// Why a request is not given to anybody.
+/// Why a request is given to no member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// Where it belongs cannot be said: its target or `Host` is malformed.
@@ -23,7 +23,7 @@ pub(crate) enum Refusal {
     Contradiction,
     /// The process that had taken it let the queue's `response_timeout` pass.
     TimedOut,
-    /// Nobody serves the prefix now, or too many wait: try again after so many seconds.
+    /// No member serves the prefix now, or too many requests wait: try again after so many seconds.
     Unavailable(u32),
 }
 

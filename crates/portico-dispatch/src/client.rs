@@ -85,7 +85,7 @@ pub(crate) struct Exchange {
 pub(crate) struct Hold {
     /// The member that gets them.
     pub(crate) by_member: bool,
-    /// We: whoever they are for is behind, or nobody has the request yet.
+    /// We: whoever they are for is behind, or no member has the request yet.
     pub(crate) by_us: bool,
 }
 
@@ -100,7 +100,7 @@ impl Hold {
 pub(crate) enum Stage {
     /// In its queue.
     Waiting,
-    /// An upgrade, which nobody gets before all earlier requests are answered: from then on the connection may be its
+    /// An upgrade, which no member gets before all earlier requests are answered: from then on the connection may be its
     /// bytes'.
     Behind,
     /// Dispatched to a member.

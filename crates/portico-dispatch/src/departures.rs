@@ -16,7 +16,7 @@ use crate::member::Member;
 use crate::queue::Waiting;
 use crate::{MemberId, QueueId};
 
-/// A request that nobody has now: connection and sequence number.
+/// A request that no member has now: connection and sequence number.
 type Name = (u32, u32);
 
 impl Dispatcher {
@@ -127,7 +127,7 @@ impl Dispatcher {
                 continue;
             }
             client.known.retain(|known| *known != index);
-            // A number that no member ever has: these acknowledgements are nobody's.
+            // A number that no member ever has: these acknowledgements are no member's.
             for ack in client.acks.iter_mut().filter(|ack| ack.member == index) {
                 ack.member = usize::MAX;
             }
@@ -210,7 +210,7 @@ enum Fate {
     GoesOn,
     /// Part of an answer is out, or it was a tunnel: the end must not look like a complete answer.
     Destroyed,
-    /// Its request was broken, and now nobody will answer it.
+    /// Its request was broken, and now no member will answer it.
     Refused,
 }
 

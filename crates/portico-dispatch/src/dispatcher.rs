@@ -199,7 +199,7 @@ impl Dispatcher {
         self.next_turn(token);
     }
 
-    /// The connection ends behind an answer: no request behind it is given to anybody any more.
+    /// The connection ends behind an answer: no request behind it is given to a member any more.
     pub(crate) fn close_behind(&mut self, token: u32, sequence: u32) {
         let Some(client) = self.clients.find(token) else {
             return;

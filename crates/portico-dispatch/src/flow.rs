@@ -1,7 +1,7 @@
 //! How much output of an application the host takes before its client has read some.
 //!
 //! Each answer, and each tunnel, has a window. The application's end holds back what is beyond it, for that answer
-//! alone, so that a slow client holds up nobody else; it is told by `CREDIT` when the window has moved. The host asks
+//! alone, so that a slow client holds up no other; it is told by `CREDIT` when the window has moved. The host asks
 //! the engine for an acknowledgement twice in each window. An application that sends more than it may breaks the rules.
 
 use portico_channel::shared::ANSWER_WINDOW_BYTES;

@@ -1,4 +1,4 @@
-//! A hash for numbers that the host itself gives: nobody outside chooses them, so a multiplication is enough. Saves the
+//! A hash for numbers that the host itself gives: no peer chooses them, so a multiplication is enough. Saves the
 //! default hash's 20 ns for each of the several look-ups of a request.
 
 use std::collections::HashMap;

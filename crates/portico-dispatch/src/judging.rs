@@ -157,7 +157,7 @@ impl Dispatcher {
         let Some(client) = self.clients.find(token) else {
             return Verdict::LeaveOut;
         };
-        // Nobody gets an upgrade before it is the only request: see `Stage::Behind`.
+        // No member gets an upgrade before it is the only request: see `Stage::Behind`.
         let Some(exchange) = client.exchanges.back_mut().filter(|last| {
             last.facts.upgrade && last.stage == Stage::With(index) && !last.answer.has_begun()
         }) else {

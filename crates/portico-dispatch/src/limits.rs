@@ -4,7 +4,7 @@
 //!
 //! | what is kept | for | at most |
 //! |---|---|---|
-//! | requests nobody has taken | a queue | `QueueOptions::length` with their body and as many without × (a head and its table, 64 KiB + 16 KiB, and [`WAITING_BYTES`] of body) |
+//! | requests that no member has taken | a queue | `QueueOptions::length` with their body and as many without × (a head and its table, 64 KiB + 16 KiB, and [`WAITING_BYTES`] of body) |
 //! | requests without their body | a queue | `QueueOptions::max_uploads` for each member; of one client address a sixteenth when half of them are there |
 //! | events a member has not taken | a member | [`FULL_BYTES`] of requests (then others get them), [`BEHIND_BYTES`] and one turn of bodies; [`BACKLOG_BYTES`] of everything: then it is dropped |
 //! | output a client has not read | an answer or tunnel | `ANSWER_WINDOW_BYTES` and one record; answers of a connection: [`PIPELINED_REQUESTS`] |

@@ -400,7 +400,7 @@ impl Dispatcher {
         self.refuse(token, &exchange, Refusal::Unavailable(seconds));
     }
 
-    /// Takes a request that nobody has away from its connection, and reads on.
+    /// Takes a request that no member has away from its connection, and reads on.
     pub(crate) fn take_exchange(&mut self, token: u32, sequence: u32) -> Option<Exchange> {
         let client = self.clients.find(token)?;
         let place = client

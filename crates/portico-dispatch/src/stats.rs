@@ -69,7 +69,7 @@ pub struct QueueStats {
     pub waiting: u32,
     /// Requests that came.
     pub requests: u64,
-    /// Requests answered 503: the queue was full, or nobody came in time.
+    /// Requests answered 503: the queue was full, or no process came in time.
     pub refused: u64,
     /// Requests answered 502: the process that had taken them died.
     pub lost: u64,

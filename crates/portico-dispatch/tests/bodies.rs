@@ -178,7 +178,7 @@ fn a_member_that_does_not_read_stops_its_clients_and_nobody_else() {
     });
     assert!(
         last < 8 << 20,
-        "{last} bytes were read for somebody who doesn't"
+        "{last} bytes were read for a member that doesn't"
     );
     let mut client = host.connect();
     client.get("/fast/");

@@ -57,7 +57,7 @@ fn a_client_that_does_not_read_costs_a_window_and_holds_up_nobody() {
         app.answer(&request, "other");
         assert_eq!(other.answer().text(), "other");
     }
-    assert!(!app.has(event::FLUSHED), "nobody has read it");
+    assert!(!app.has(event::FLUSHED), "the client has not read it");
     let head = slow.head();
     assert!(head.contains(&format!("Content-Length: {length}")));
     let mut stream = slow.stream.try_clone().unwrap();

@@ -256,7 +256,7 @@ fn nothing_runs_behind_an_answer_that_ends_the_connection() {
     host.route("/b/", 2, QueueOptions::default());
     let (mut a, mut b) = (host.app(1), host.app(2));
     let asked = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
-    // The host's own answer: a body that nobody wants can't be told from the next request.
+    // The host's own answer: a body that no member wants can't be told from the next request.
     let mut client = host.connect();
     client.send(format!(
         "POST /none HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc{}",

@@ -44,7 +44,7 @@ fn an_answer_that_is_given_up_ends_the_connection_in_its_turn_and_nobody_elses()
     client.get("/a/");
     client.get("/b/");
     let (ours, theirs) = (first.request(), second.request());
-    // Of somebody else's request a member can say nothing.
+    // Of another member's request a member can say nothing.
     first.give_up(ours.token, theirs.sequence);
     second.give_up(theirs.token, theirs.sequence);
     first.answer(&ours, "first");
@@ -264,7 +264,7 @@ fn a_queue_holds_so_many_requests_and_the_next_gets_503_at_once() {
         (refused.status, refused.field("retry-after")),
         (503, Some("7"))
     );
-    // The three get their answers once somebody is there.
+    // The three get their answers once a member is there.
     let mut app = host.app(1);
     for _ in 0..3 {
         let request = app.request();

@@ -100,7 +100,7 @@ impl Connection {
         events: &mut EventWriter<'_>,
         bytes: &mut [u8],
     ) -> Result<(), Stop> {
-        // Bytes that nobody wants keep nothing alive.
+        // Bytes that are dropped keep nothing alive.
         if on_protocol!(&self.protocol, protocol => protocol.wants_input()) {
             self.transport.touch(core);
         }

@@ -150,7 +150,7 @@ impl H1 {
     /// Closes when both sides have said all: the peer has ended, no answer is outstanding and all is sent.
     pub(crate) fn close_if_done(&self, transport: &Transport) -> Result<(), Stop> {
         let has_ended = transport.has_output_ended();
-        // In a byte stream nobody waits for answers that were never given, nor where our side has ended.
+        // In a byte stream the peer waits for no answers that were never given, nor where our side has ended.
         let is_answered =
             self.exchanges.is_answered() || matches!(self.input.phase, Phase::Raw) || has_ended;
         if !self.input.end_handled || !is_answered || transport.queued() > 0 {

@@ -79,8 +79,8 @@ impl Shard {
         })
     }
 
-    /// Hands over at most so many requests of one connection before the first of them is answered; 1,024 where nobody
-    /// calls this. For an application that keeps more of each answer than Node does.
+    /// Hands over at most so many requests of one connection before the first of them is answered; 1,024 if this
+    /// is not called. For an application that keeps more of each answer than Node does.
     pub fn limit_pipelining(&mut self, requests: usize) {
         self.core.pipelined_requests = requests.max(1);
     }

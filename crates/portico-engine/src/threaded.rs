@@ -1,7 +1,7 @@
 //! Shards on threads of their own.
 //!
 //! The application's thread and each engine thread exchange the same records as with an inline shard, through a pair
-//! of rings. Nobody waits for the other side's lock: control calls (listen, close, ...) go through a mailbox and are
+//! of rings. Neither side waits for the other's lock: control calls (listen, close, ...) go through a mailbox and are
 //! answered between two turns.
 //!
 //! ```text

@@ -53,7 +53,7 @@ fn of_a_body_that_is_held_nothing_comes_until_it_is_wanted_again() {
     server.until(|events| body_bytes(events) == 100_000);
 }
 
-/// As in Node, whose parser hands over the whole of each read: nobody may wait for what is there already.
+/// As in Node, whose parser hands over the whole of each read: no reader may wait for what is there already.
 #[test]
 fn what_has_been_read_is_handed_over_though_the_body_is_held() {
     let mut server = Server::with_memory(ListenerOptions::default(), 10_000);
@@ -108,7 +108,7 @@ fn a_hold_ends_with_a_body_that_is_discarded() {
         let request = server.request();
         server.about(command::PAUSE, &request);
         server.about(command::DISCARD, &request);
-        // Too late: nobody wants it back.
+        // Too late: it is not wanted back.
         server.about(command::PAUSE, &request);
         server.answer(&request, b"done");
         if chunked {

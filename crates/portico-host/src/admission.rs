@@ -38,7 +38,7 @@ pub(crate) struct Admission {
     pub(crate) lines: UnboundedReceiver<Reply>,
 }
 
-/// One registration's channels, before anybody uses them.
+/// One registration's channels, before they are used.
 struct Channels {
     ringer: Arc<Ringer>,
     /// For each shard: its end and its bell.

@@ -85,7 +85,7 @@ impl Host {
         Ok(Answer::said(format!("{prefix} is reserved")))
     }
 
-    /// Nobody fills the state file, or has names looked up without end.
+    /// No user fills the state file, or has names looked up without end.
     fn check_reservation_limits(
         &self,
         peer: &Credentials,

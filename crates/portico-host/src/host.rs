@@ -39,7 +39,7 @@ pub struct Start {
     pub socket: Option<PathBuf>,
     /// Folder of the state file, if it was named.
     pub state: Option<PathBuf>,
-    /// Started by an application: ends when nobody is registered any more.
+    /// Started by an application: ends when no process is registered any more.
     pub on_demand: bool,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct Host {
     pub(crate) rates: Rates,
     pub(crate) phase: Phase,
     pub(crate) started: Instant,
-    /// Since when nobody is registered.
+    /// Since when no process is registered.
     pub(crate) idle_since: Instant,
     /// Prefixes of the host before this one, with how many processes of theirs have not come back.
     pub(crate) expected: BTreeMap<UrlPrefix, u32>,

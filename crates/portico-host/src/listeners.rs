@@ -136,7 +136,7 @@ impl Listeners {
             return Err(Failure::new(code::NO_CERTIFICATE, text));
         }
         if open_as.is_some() {
-            // The service manager's: open before anybody said for what.
+            // The service manager's: open before a prefix said for what.
             return self.change(shards, port, wanted);
         }
         let sockets = match self.inherited.remove(&port) {
@@ -235,7 +235,7 @@ impl Listeners {
             for (port, entry) in &mut self.ports {
                 result = result.and(entry.start(shards, *port));
             }
-            // Nobody needed them here.
+            // They were not needed here.
             let kept = &self.kept;
             self.inherited.retain(|port, _| kept.contains_key(port));
         }

@@ -2,7 +2,7 @@
 //!
 //! A host holds a lock (flock(2)) on a file beside its socket for as long as it lives, and hands it on at an upgrade.
 //! Who holds it may replace a socket that a dead host left. The socket is made under another name and renamed, so it
-//! has its mode, and somebody who listens, from its first moment.
+//! has its mode, and a process that listens, from its first moment.
 
 use std::cell::Cell;
 use std::fs::{self, File, Permissions};
@@ -63,11 +63,11 @@ pub enum Taken {
 }
 
 impl Place {
-    /// Takes the place of the host at this socket. Waits, if the lock is held and nobody answers (a host that starts
+    /// Takes the place of the host at this socket. Waits, if the lock is held and no host answers (a host that starts
     /// or ends), for at most five seconds.
     ///
     /// # Errors
-    /// The folder can't be made, is not the user's alone, or the lock is held by somebody who does not answer.
+    /// The folder can't be made, is not the user's alone, or the lock is held by a process that does not answer.
     pub fn take(path: &Path) -> Result<Taken, Failure> {
         Self::take_with(path, STEP)
     }
@@ -159,10 +159,10 @@ impl Place {
         self.owns_socket.get()
     }
 
-    /// Takes the socket away, so that nobody connects any more; a service manager's stays. The lock is held on.
+    /// Takes the socket away, so that no client connects any more; a service manager's stays. The lock is held on.
     pub fn remove_socket(&self) {
         if self.owns_socket.get() {
-            // Gone already: nobody finds this host there.
+            // Gone already: no client finds this host there.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -189,7 +189,7 @@ fn read_pid(lock: &mut File) -> Option<u32> {
 }
 
 /// Makes the socket's folder for its user alone (the system host's: for all to enter). One that is there, and all above
-/// it, must be the user's or root's, and nobody else may write to it: who can, could put another socket there.
+/// it, must be the user's or root's, and no other user may write to it: one who can, could put another socket there.
 fn make_folder(path: &Path) -> Result<(), Failure> {
     let folder = folder::of(path);
     let system = folder == folder::of(Path::new(SYSTEM_SOCKET));

@@ -15,7 +15,7 @@ use crate::{Failure, code};
 
 /// Registrations of a host, at most.
 pub const MAX_MEMBERS: usize = 16_384;
-/// Registrations of one user other than root and the host's own, at most: nobody takes the host's memory alone.
+/// Registrations of one user other than root and the host's own, at most: so that no user takes the host's memory alone.
 pub const MAX_MEMBERS_OF_A_USER: usize = 2_048;
 
 /// A user, by the kernel's word.
@@ -67,7 +67,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Who registered the prefix last; nobody in particular (root) where nobody has.
+    /// Who registered the prefix last; root where no user has.
     #[must_use]
     pub fn owner(&self) -> &Owner {
         &self.owner
@@ -145,8 +145,8 @@ impl Registry {
         let of_user = || {
             let same = |member: &&Member| member.owner.uid == owner.uid;
             let waits = |queue: &&Queue| {
-                let nobody = queue.members.is_empty() && queue.until.is_some();
-                nobody && queue.owner.uid == owner.uid && queue.prefix != *prefix
+                let vacant = queue.members.is_empty() && queue.until.is_some();
+                vacant && queue.owner.uid == owner.uid && queue.prefix != *prefix
             };
             let members = self.members.values().filter(same).count();
             members + self.queues.values().filter(waits).count()
@@ -305,8 +305,8 @@ impl Registry {
     /// Registered prefixes with their owners. A queue without members is its last owner's.
     fn registered(&self) -> impl Iterator<Item = (&UrlPrefix, Requester<'_>)> {
         self.queues.values().flat_map(|queue| {
-            let nobody = queue.members.is_empty() && queue.until.is_some();
-            let last = nobody.then(|| queue.owner.requester());
+            let vacant = queue.members.is_empty() && queue.until.is_some();
+            let last = vacant.then(|| queue.owner.requester());
             let members = queue.members.iter().filter_map(|id| self.members.get(id));
             let owners = members.map(|member| member.owner.requester());
             owners.chain(last).map(|owner| (&queue.prefix, owner))

@@ -15,7 +15,7 @@ use crate::{Failure, process_limits, users};
 pub(crate) enum UnknownNames {
     /// The configuration can't be used; something else is in force meanwhile.
     Refuse,
-    /// Nobody gets in by that name; it is looked up again later.
+    /// No user gets in by that name; it is looked up again later.
     Close,
 }
 

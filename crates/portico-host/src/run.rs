@@ -95,7 +95,7 @@ fn begin(start: Start, activated: Vec<Activated>) -> Result<Ended, Failure> {
         UnknownNames::Close,
     )?;
     for failure in host.open_configured() {
-        // A port that somebody else has is no reason to leave all others unserved.
+        // A port that another program has is no reason to leave all others unserved.
         tracing::error!("{failure}");
     }
     let control = match control {
@@ -197,7 +197,7 @@ fn live(host: Host, control: StdListener, channel: Option<StdStream>) -> Result<
         .build()
         .map_err(failed)?;
     control.set_nonblocking(true).map_err(failed)?;
-    // Nobody sends the host any. Those accepted refuse them too.
+    // No client sends the host any. Those accepted refuse them too.
     descriptors::refuse(&control);
     let heart = Arc::new(Heart::default());
     let pulses = host.shards.iter().map(ShardThread::pulse).collect();
@@ -263,7 +263,7 @@ fn say_started(control: &Control, mut channel: Option<&StdStream>) {
     match &mut channel {
         Some(channel) => {
             tracing::info!(shards, version, "taking over at {socket}");
-            // If the old host is gone meanwhile, there is nobody to tell.
+            // If the old host is gone meanwhile, there is no one to tell.
             let _ = channel.write_all(&Progress::Ready.to_line());
         }
         None => {
@@ -287,7 +287,7 @@ fn begin_serving(control: &Control, mut channel: &StdStream) {
     if let Err(failure) = host.listeners.resume(&host.shards) {
         tracing::error!("{failure}");
     }
-    // If the old host is gone meanwhile, there is nobody to tell.
+    // If the old host is gone meanwhile, there is no one to tell.
     let _ = channel.write_all(&Progress::Serving.to_line());
     tracing::info!("has taken over");
     systemd::notify("READY=1\n");
@@ -308,7 +308,7 @@ fn look_after(host: &mut Host, every_second: bool) {
         && unused
         && now.duration_since(host.idle_since) >= patience
     {
-        tracing::info!("nobody is registered any more; ending");
+        tracing::info!("no process is registered any more; ending");
         host.drain(Duration::ZERO);
     }
 }

@@ -13,7 +13,7 @@ use crate::place::{Place, Taken};
 use crate::protocol::{Answer, Request};
 use crate::{Failure, client};
 
-/// How long connections of the host before may take to finish: nobody is served meanwhile.
+/// How long connections of the host before may take to finish: no new client is served meanwhile.
 const DRAIN: Duration = Duration::from_secs(1);
 /// How long it may take to answer and to end.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -1,4 +1,4 @@
-//! `portico upgrade`: another program takes over, and nobody is refused meanwhile.
+//! `portico upgrade`: another program takes over, and no connection is refused meanwhile.
 //!
 //! ```text
 //!  old host                                   new program

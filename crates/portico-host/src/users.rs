@@ -32,22 +32,22 @@ impl UserNames {
 /// The reservation that a record stands for. May block on the system's databases.
 ///
 /// # Errors
-/// The prefix is malformed, a user or group is not known, or nobody is named at all.
+/// The prefix is malformed, a user or group is not known, or no user is named at all.
 pub fn reservation(record: &ReservationRecord) -> Result<Reservation, Failure> {
     let (reservation, unknown) = known_part(record)?;
     unknown.map_or(Ok(reservation), Err)
 }
 
-/// The same for those users and groups that are known now, with what is wrong with the others: nobody gets in by a name
+/// The same for those users and groups that are known now, with what is wrong with the others: no user gets in by a name
 /// that is not known. May block on the system's databases.
 ///
 /// # Errors
-/// The prefix is malformed, or nobody is named at all.
+/// The prefix is malformed, or no user is named at all.
 pub fn known_part(record: &ReservationRecord) -> Result<(Reservation, Option<Failure>), Failure> {
     let prefix = parse_prefix(&record.prefix)?;
     if record.users.is_empty() && record.groups.is_empty() && !record.everyone {
         let text = format!(
-            "the reservation of {} names nobody: give users, groups or everyone",
+            "the reservation of {} allows no user: give users, groups or everyone",
             record.prefix
         );
         return Err(Failure::new(code::REQUEST, text));
@@ -134,7 +134,7 @@ mod tests {
         let made = reservation(&record(&["root", "10001"], &["root"])).unwrap();
         assert_eq!((made.users, made.groups), (vec![0, 10_001], vec![0]));
         for (wrong, what) in [
-            (record(&[], &[]), "names nobody"),
+            (record(&[], &[]), "allows no user"),
             (record(&["no such user"], &[]), "knows no user"),
             (record(&[], &["no such group"]), "knows no group"),
         ] {
@@ -144,8 +144,8 @@ mod tests {
         let (part, unknown) = known_part(&record(&["root", "no such user"], &[])).unwrap();
         assert_eq!((part.users, part.groups), (vec![0], vec![]));
         assert!(unknown.unwrap().message.contains("no such user"));
-        let (nobody, unknown) = known_part(&record(&[], &["no such group"])).unwrap();
-        assert!(nobody.groups.is_empty() && !nobody.everyone && unknown.is_some());
+        let (known, unknown) = known_part(&record(&[], &["no such group"])).unwrap();
+        assert!(known.groups.is_empty() && !known.everyone && unknown.is_some());
         assert_eq!(user_name(0), "root");
         assert_eq!(user_name(4_000_000_001), "4000000001");
         assert_eq!(parse_prefix("8080").unwrap_err().code, code::PREFIX_INVALID);

@@ -228,12 +228,12 @@ fn act(finding: Finding, name: &str) {
     }
 }
 
-/// Into the log, by a thread of its own: a log that nobody reads may be what the host is stuck at.
+/// Into the log, by a thread of its own: a log that no process reads may be what the host is stuck at.
 fn say(text: String) {
     let (done, written) = sync_channel(1);
     let thread = std::thread::Builder::new().spawn(move || {
         tracing::error!("{text}");
-        // Nobody waits any more if it took long.
+        // The caller waits no more if it took long.
         let _ = done.send(());
     });
     if thread.is_ok() {

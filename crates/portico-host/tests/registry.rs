@@ -84,7 +84,7 @@ fn registrations_follow_the_rules() {
             Ok(()),
         ),
         (
-            "nobody digs below another user",
+            "no user registers below another's prefix",
             &[],
             &[("http://*:8080/", ANN)],
             ("http://*:8080/a/", BOB),

@@ -18,7 +18,7 @@ use crate::{Location, NamedBy, effective_user};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// Nobody listens there: no host is running.
+    /// No process listens there: no host is running.
     Absent {
         /// The socket.
         socket: PathBuf,
@@ -27,14 +27,14 @@ pub enum ConnectError {
     },
     /// Others could have put the socket there.
     Folder(FolderError),
-    /// Somebody listens whom this process can't trust.
+    /// The process that listens there can't be trusted by this one.
     Stranger {
         /// The socket.
         socket: PathBuf,
         /// Who.
         uid: u32,
     },
-    /// Somebody listens and takes no connection: stuck, or a great many are before us.
+    /// A process listens and takes no connection: stuck, or a great many are before us.
     Busy {
         /// The socket.
         socket: PathBuf,

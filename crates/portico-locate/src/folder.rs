@@ -19,7 +19,7 @@ pub struct Checked {
     pub other_user: Option<u32>,
 }
 
-/// Whether folders may belong to somebody else.
+/// Whether folders may belong to another user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owners {
     /// To this user and root only.
@@ -44,7 +44,7 @@ pub enum FolderError {
         /// What.
         path: PathBuf,
     },
-    /// Somebody else owns it, or a folder above it.
+    /// Another user owns it, or a folder above it.
     Owner {
         /// Which.
         folder: PathBuf,
@@ -91,7 +91,7 @@ pub fn check(folder: &Path, owners: Owners) -> Result<Checked, FolderError> {
 /// # Errors
 /// [`FolderError`].
 pub fn make(folder: &Path, mode: u32) -> Result<Checked, FolderError> {
-    // What is there is looked at first: nothing is made in somebody else's folder.
+    // What is there is looked at first: nothing is made in another user's folder.
     let there = folder.ancestors().find(|path| path.exists());
     let there = there.unwrap_or(Path::new("."));
     if let Err(error) = check(there, Owners::UsAndRoot) {
@@ -329,7 +329,7 @@ mod tests {
         );
         let checked = check(&below, Owners::OneMore).unwrap();
         assert_eq!(checked.other_user, Some(STRANGER));
-        // Not by a folder that anybody may write to: there they made it themselves.
+        // Not by a folder that every user may write to: there they made it themselves.
         set_mode(&above, 0o1777);
         assert!(check(&below, Owners::OneMore).is_err());
         set_mode(&above, 0o755);

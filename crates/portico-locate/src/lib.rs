@@ -5,7 +5,7 @@
 //!
 //! | socket | who may listen there | why |
 //! |---|---|---|
-//! | the user's own, `PORTICO_HOST` | this user, root | nobody else can have made it: all folders on the way belong to this user or root, and nobody else may write to them |
+//! | the user's own, `PORTICO_HOST` | this user, root | no other user can have made it: all folders on the way belong to this user or root, and no other may write to them |
 //! | the system's, `--socket` of a command | also the one user whom its folder belongs to | root gave that folder to this user (a service user, say), in a folder that only root may write to |
 //!
 //! Root can do anything to any process anyway. Folders such as `/tmp`, which all may write to, are passed only where the

@@ -148,7 +148,7 @@ impl Engine {
             let traffic = on!(drive.connection_traffic(connection));
             #[expect(
                 clippy::cast_precision_loss,
-                reason = "nobody sends 2^53 bytes on a connection"
+                reason = "no connection carries 2^53 bytes"
             )]
             let numbers = traffic.map_or_else(Vec::new, |(read, written)| {
                 vec![read as f64, written as f64]

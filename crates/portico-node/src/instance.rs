@@ -37,7 +37,7 @@ pub(crate) struct Instance {
     script: Script,
     handles: RefCell<Option<Handles<Instance>>>,
     /// What the poll handle watches: a descriptor of our own for what the drive watches. libuv knows it by its number,
-    /// which must be nobody else's until libuv has let go of it, and the drive may end before.
+    /// which must be no other's until libuv has let go of it, and the drive may end before.
     watched: RefCell<Option<OwnedFd>>,
     /// Listeners that keep the loop alive.
     referenced_listeners: RefCell<HashSet<u32>>,

@@ -115,7 +115,7 @@ impl Script {
     /// Bytes of commands that JavaScript wrote and did not submit; they count as submitted from now on.
     pub(crate) fn take_commands(&self) -> usize {
         let mut state = self.state.borrow_mut();
-        // SAFETY: JavaScript does not run while native code does, so nobody else looks at the words.
+        // SAFETY: JavaScript does not run while native code does, so no other code looks at the words.
         let words = unsafe { state.as_mut() };
         words
             .get_mut(STATE_COMMANDS)

@@ -1,7 +1,7 @@
 //! Who may register a prefix: reservations, HTTP.SYS's URL ACLs.
 //!
 //! A reservation gives a prefix, and everything below it, to users. Without one, who comes first has it: as with ports
-//! themselves, nobody may take requests away from another user.
+//! themselves, no user may take requests away from another user.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -102,7 +102,7 @@ pub enum Denied {
     },
     /// No reservation, and the configuration asks for one (`unreserved = "deny"`).
     NotReserved,
-    /// A reservation by somebody who has none above it that may be delegated.
+    /// A reservation by a user who has none above it that may be delegated.
     NotDelegated,
 }
 
@@ -209,7 +209,7 @@ impl Reservations {
         }
     }
 
-    /// Adds a reservation. Whether somebody may add it is [`Reservations::may_reserve`]'s question.
+    /// Adds a reservation. Whether a user may add it is [`Reservations::may_reserve`]'s question.
     ///
     /// # Errors
     /// It contradicts another one; nothing is changed.
@@ -273,7 +273,7 @@ impl Reservations {
     /// Whether `who` may register a prefix, given what is `registered` by whom.
     ///
     /// * Root may.
-    /// * Under a reservation: whom it allows, on any port; not the prefix that somebody has registered whom it does not
+    /// * Under a reservation: whom it allows, on any port; not the prefix that a user has registered whom it does not
     ///   allow.
     /// * Without one: on ports from 1,024 on, if [`Unreserved::Allow`], and if it takes no requests away from another
     ///   user's registration or from a reservation for others ([`UrlPrefix::diverts_from`]).

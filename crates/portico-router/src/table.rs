@@ -39,7 +39,7 @@ pub enum Match<'a, T> {
         /// Its value.
         value: &'a T,
     },
-    /// A reservation that nobody has registered: nobody else gets its requests. Answer 503 with `Retry-After`.
+    /// A reservation that no process has registered: no other prefix gets its requests. Answer 503 with `Retry-After`.
     Reserved {
         /// Its prefix.
         prefix: &'a UrlPrefix,
@@ -127,7 +127,7 @@ impl<T> Table<T> {
         was_reserved
     }
 
-    /// Who gets a request; `None` if nobody does (answer 404).
+    /// Who gets a request; `None` if no prefix does (answer 404).
     ///
     /// Allocates nothing and takes no lock. Measured among 1,000 prefixes, on a busy cloud machine of 2026: 53 ns for
     /// `/N/`, 57 ns for a host each, 100 ns for five segments or a path with an escape; 26 ns with one prefix

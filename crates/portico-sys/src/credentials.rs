@@ -29,7 +29,7 @@ pub fn peer_credentials(socket: impl AsFd) -> Result<Credentials> {
     let &[pid, uid, gid] = peer.as_slice() else {
         return Err(Errno::INVAL);
     };
-    // What the kernel says of a socket that nobody is at the other end of.
+    // What the kernel says of a socket without another end.
     if uid == u32::MAX {
         return Err(Errno::NOTCONN);
     }

@@ -1,5 +1,5 @@
-//! Files that others could have put in our way: links, FIFOs that nobody writes to, devices, other users' files, endless
-//! ones. Nothing here waits for anybody but the disk, and no byte is read or written before the open file has been
+//! Files that others could have put in our way: links, FIFOs without a writer, devices, other users' files, endless
+//! ones. Nothing here waits for anything but the disk, and no byte is read or written before the open file has been
 //! looked at.
 
 use std::fs::File;
@@ -52,7 +52,7 @@ pub fn open_own(path: &Path, access: Access) -> io::Result<File> {
 }
 
 /// Whether others than its owner and root may write to a file or folder. A person's account often has a group of its own
-/// (with the account's number), and a `umask` that lets this group write: that is nobody else as long as the group has no
+/// (with the account's number), and a `umask` that lets this group write: that is no other user as long as the group has no
 /// further members. The groups of services are not taken for that, since other services are members of them. An access
 /// control list shows as what it lets a group do.
 #[must_use]

@@ -20,7 +20,7 @@ use crate::der::PublicKey;
 use crate::{ContextError, ContextOptions, VerifyError, clock};
 
 /// With more anchors than this clients are not told their names. Node tells those of `ca` and not those of its
-/// default authorities, of which there are more than a hundred: 20 KB in each handshake that help nobody.
+/// default authorities, of which there are more than a hundred: 20 KB in each handshake that help no client.
 const MAX_NAMED_ANCHORS: usize = 64;
 
 /// What a context wants of clients' certificates.
@@ -34,7 +34,7 @@ pub(crate) struct ClientAuth {
 /// [`Context::client_demand`](crate::Context::client_demand).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientDemand {
-    /// Nobody gets in without a certificate that was verified; else clients are only asked for one.
+    /// No client gets in without a certificate that was verified; else clients are only asked for one.
     required: bool,
     /// Digest of everything that decides which certificates are good.
     trust: [u8; 32],

@@ -337,8 +337,8 @@ impl Connection {
         if complete {
             return Ok(status);
         }
-        // rustls would go on where no name was found and nobody was asked (an alert before the ClientHello). The client
-        // gets nothing of that, so it still reads alerts in the clear.
+        // rustls would go on where no name was found and the application was not asked (an alert before the ClientHello).
+        // The client gets nothing of that, so it still reads alerts in the clear.
         output.truncate(start);
         output.extend_from_slice(&Alert::UnexpectedMessage.plain_record());
         Err(Alert::UnexpectedMessage.error())

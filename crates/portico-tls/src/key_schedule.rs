@@ -8,7 +8,7 @@
 //!
 //! One secret is not derived: that of early data, which rustls asks for in every resumption though early data is never
 //! accepted here (`max_early_data_size` is 0). It gets random bytes of this process and keys made of them without hashing,
-//! which saves 3 % of the instructions of a resumed handshake. Were early data accepted by mistake, nobody's would open.
+//! which saves 3 % of the instructions of a resumed handshake. Were early data accepted by mistake, none would open.
 
 use std::sync::LazyLock;
 

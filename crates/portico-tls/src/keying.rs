@@ -167,7 +167,7 @@ pub(crate) fn hear_traffic(note: impl FnOnce(&mut TrafficKeys)) {
     hear(|heard| note(&mut heard.traffic));
 }
 
-/// Hears secrets. Those that nobody here needs are not told to it.
+/// Hears secrets. Those that are not needed here are not told to it.
 #[derive(Debug)]
 pub(crate) struct SecretLog;
 

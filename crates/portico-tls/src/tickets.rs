@@ -97,7 +97,7 @@ impl ProducesTickets for Ticketer {
             Keys::Given(key) => key.open(ticket)?,
             Keys::Rotating(rotation) => {
                 let mut rotation = rotation.lock().unwrap_or_else(PoisonError::into_inner);
-                // Keys go when their time is over, not only when somebody wants a new ticket.
+                // Keys go when their time is over, not only when a client wants a new ticket.
                 rotation.turn(clock::now(), self.lifetime_seconds);
                 let previous = || rotation.previous.as_ref().and_then(|key| key.open(ticket));
                 rotation.current.open(ticket).or_else(previous)?

@@ -78,7 +78,7 @@ fn is_authority_by_key_usage(issuer: &Certificate, extended_key_usage: u32) -> b
         && issuer.extended_key_usage() & extended_key_usage != 0
 }
 
-/// A leaf that nobody is known to have issued. `build_chain` calls it self-signed whatever its keyUsage says, and
+/// A leaf without a known issuer. `build_chain` calls it self-signed whatever its keyUsage says, and
 /// `internal_verify` goes on to its time.
 fn judge_lone_leaf(path: &mut Path, now: i64) {
     let [leaf] = path.certificates.as_slice() else {

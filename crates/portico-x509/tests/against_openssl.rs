@@ -44,7 +44,7 @@ proptest! {
         let ours = store.verify(&sent, Purpose::Client, scene.now);
         let asked = openssl::verify(&anchors, &sent, &lists, scene.partial, scene.now);
         match &ours {
-            // A trusted leaf is a path of one for AWS-LC, which has nobody to look its revocation up with then.
+            // A trusted leaf is a path of one for AWS-LC, which has no issuer to look its revocation up with then.
             Err(_) if scene.partial && !lists.is_empty() && anchors.contains(&sent[0]) => {}
             Err(_) => prop_assert!(asked.is_err(), "{ours:?}\n{scene:#?}"),
             // Of several issuers OpenSSL can choose one whose keyUsage forbids it, and fail. Then the path that was

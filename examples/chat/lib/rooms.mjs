@@ -8,7 +8,7 @@ const MOST_MEMBERS = 500;
 const MOST_ROOMS = 1000;
 const NAME_LENGTH = 40;
 const TEXT_LENGTH = 2000;
-/** Bytes that somebody who reads too slowly may be behind. */
+/** Bytes that a member who reads too slowly may be behind. */
 const MOST_BEHIND = 1024 * 1024;
 
 export class Rooms {

@@ -8,7 +8,7 @@ import { tideTable, waterLevel } from './tides.mjs';
 const LEVEL_EVERY_MS = 2000;
 const streams = new Set();
 
-/** Ends the event streams, which would go on for as long as somebody watches. */
+/** Ends the event streams, which would go on for as long as a visitor watches. */
 export function endStreams() {
   for (const response of streams) response.end();
 }
@@ -28,7 +28,7 @@ api.get('/boats/:slug', (request, response) => {
 });
 
 api.get('/bookings', (_request, response) => {
-  // Names are nobody else's business.
+  // Other visitors do not see names.
   response.json(bookings().map(({ boat, day, crew }) => ({ boat, day, crew })));
 });
 

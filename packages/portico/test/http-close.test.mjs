@@ -1,4 +1,4 @@
-// 'close' of a server whose last connection nobody knew of: it never said anything.
+// 'close' of a server whose last connection the program did not know of: it never said anything.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

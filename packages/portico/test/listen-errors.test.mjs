@@ -5,10 +5,10 @@ import { chmodSync, mkdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { project, run } from './support/programs.mjs';
 
-/** Not root's: nobody's, as on every Linux. */
+/** The user `nobody`, as on every Linux. */
 const NOBODY = 65534;
 
-/** Listens as somebody without privileges, and prints the error. What needs privileges (reading) comes before. */
+/** Listens as a user without privileges, and prints the error. What needs privileges (reading) comes before. */
 const APP = `
   const http = require('http');
   http.createServer().listen(0, '127.0.0.1', function () {

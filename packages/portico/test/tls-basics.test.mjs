@@ -153,7 +153,7 @@ test('ALPNCallback chooses, declines, and is told of a wrong answer', async (t) 
     ALPNCallback({ servername, protocols }) {
       assert.equal(servername, 'localhost');
       if (protocols.includes('refuse')) return undefined;
-      if (protocols.includes('wrong')) return 'nobody offered this';
+      if (protocols.includes('wrong')) return 'not offered';
       return protocols.at(-1);
     },
   }, describing((socket) => socket.alpnProtocol));

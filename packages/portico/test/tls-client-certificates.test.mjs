@@ -26,7 +26,7 @@ const MATRIX = [
   ['a certificate without extended key usage', withoutUse, true, null],
   ['none', {}, false, 'UNABLE_TO_GET_ISSUER_CERT'],
   ['a chain of two', { key: below.key, cert: below.cert + intermediate.cert }, true, null],
-  ['a leaf whose issuer nobody has', below, false, 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
+  ['a leaf whose issuer neither side has', below, false, 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
   ['an expired one', expired, false, 'CERT_HAS_EXPIRED'],
   ['one for the future', early, false, 'CERT_NOT_YET_VALID'],
   ['one for servers', wrongUse, false, 'INVALID_PURPOSE'],

@@ -150,7 +150,7 @@ test('keys that rustls can\'t use are refused by name', () => {
   }
 });
 
-test('events that need OpenSSL say so when somebody listens', () => {
+test('events that need OpenSSL say so when a listener is added', () => {
   const { server } = told({});
   for (const event of ['newSession', 'resumeSession', 'OCSPRequest']) {
     for (const method of ['on', 'once', 'addListener', 'prependListener', 'prependOnceListener']) {

@@ -14,6 +14,6 @@ const own = new WebSocketServer({ noServer: true });
 server.on('upgrade', (request, socket, head) => {
   if (request.url.endsWith('/own')) own.handleUpgrade(request, socket, head, (client) => client.on('message', (data) => client.send(`${data} ${socket.bytesRead} ${socket.bytesWritten}`)));
 });
-// After this time socket.io ends sockets of upgrades that nobody has written to.
+// After this time socket.io ends sockets of upgrades to which no bytes were written.
 new Server(server, { destroyUpgradeTimeout: 50 });
 server.listen(process.argv[2], () => console.log('listening'));

@@ -20,7 +20,7 @@ async function main() {
   process.stdout.write(`${JSON.stringify(results)}\n`, () => process.exit(0));
 }
 
-/** Runs one scenario to its end, its limit, or the first exception that nobody catches. */
+/** Runs one scenario to its end, its limit, or the first exception that is not caught. */
 async function outcomeOf(scenario, log) {
   let timer;
   let onUncaught;

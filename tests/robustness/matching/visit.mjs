@@ -140,7 +140,7 @@ class Visit {
 
   #head(status, fields) {
     const request = this.#open[0];
-    if (request === undefined) return this.#wrong(`an answer nobody asked for: ${status}`);
+    if (request === undefined) return this.#wrong(`an answer that was not asked for: ${status}`);
     this.#text = '';
     request.status = status;
     request.connection = fields.connection;

@@ -1,6 +1,6 @@
 'use strict';
 // What the rows about memory ask for: answers from one shared buffer, answers that ignore back-pressure, uploads that
-// nobody reads.
+// the program does not read.
 
 const { pattern } = require('./pattern.cjs');
 

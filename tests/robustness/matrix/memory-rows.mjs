@@ -29,7 +29,7 @@ export const MEMORY_ROWS = [
   { name: 'writes that ignore back-pressure', connections: 8, bytes: (folder) => get(folder, 'flood-writes') },
   { name: 'big answers behind one that never comes', connections: 4, bytes: (folder) => get(folder, 'unread-for-ever') + get(folder, 'shared-10m').repeat(20) },
   { name: 'requests behind one that never is answered', connections: 4, bytes: (folder) => get(folder, 'unread-for-ever').repeat(20_000) },
-  { name: 'uploads that nobody reads', connections: 100, bytes: (folder) => upload(folder, 'unread-for-ever'), uploads: true },
+  { name: 'uploads that the program does not read', connections: 100, bytes: (folder) => upload(folder, 'unread-for-ever'), uploads: true },
   { name: 'uploads that are paused', connections: 100, bytes: (folder) => upload(folder, 'paused-for-ever'), uploads: true },
 ];
 

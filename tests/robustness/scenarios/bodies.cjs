@@ -99,7 +99,7 @@ const leavers = {
   resumed: (req) => req.resume(),
 };
 
-/** These leave part of the body to nobody: on node:http the next request is answered if all of it has come. */
+/** These leave part of the body unread: on node:http the next request is answered if all of it has come. */
 const halfReaders = {
   paused_at_the_first_part: (req) => req.once('data', () => req.pause()),
   some_bytes_read: (req) => req.once('readable', () => req.read(10)),
@@ -113,7 +113,7 @@ const halfReaders = {
   },
 };
 
-/** A key and a certificate that nobody trusts. */
+/** A key and a certificate that no client trusts. */
 function makeIdentity() {
   const folder = mkdtempSync(join(tmpdir(), 'portico-identity-'));
   const [key, cert] = ['key', 'crt'].map((kind) => join(folder, kind));

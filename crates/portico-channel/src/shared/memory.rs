@@ -114,7 +114,7 @@ impl SharedMemory {
         }
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let create = |flags| rustix::fs::memfd_create("portico-channel", flags);
-        // Nobody is to run what lies there; systems may demand it (`vm.memfd_noexec`). Linux before 6.3 can't say it.
+        // What lies there is not to be run as code; systems may demand it (`vm.memfd_noexec`). Linux before 6.3 can't say it.
         let fd = match create(flags | MemfdFlags::NOEXEC_SEAL) {
             Err(rustix::io::Errno::INVAL) => create(flags)?,
             created => created?,
@@ -194,7 +194,7 @@ impl SharedMemory {
     }
 
     fn write_identity(&self) {
-        // SAFETY: the mapping is larger than the header and aligned to a page, and nobody else has it yet.
+        // SAFETY: the mapping is larger than the header and aligned to a page, and no other thread has it yet.
         unsafe {
             self.base
                 .cast::<Identity>()

@@ -118,7 +118,7 @@ fn a_host_does_not_start_without_the_reservations_of_a_broken_state_file() {
         "{error}"
     );
     assert_eq!(fs::read_to_string(&file).unwrap(), "{ not json");
-    // Nobody ever writes to it.
+    // No process ever writes to it.
     fs::remove_file(&file).unwrap();
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
     rustix::fs::mknodat(rustix::fs::CWD, &file, rustix::fs::FileType::Fifo, mode, 0).unwrap();

@@ -196,7 +196,7 @@ fn a_process_that_is_killed_is_noticed_and_its_queue_waits_for_the_next() {
     assert_eq!(get(port, "/").unwrap().1, "first");
     process.kill();
     wait_for("its death to be noticed", || host.processes(&prefix) == 0);
-    // Comes while nobody serves, waits, and is answered by the next.
+    // Comes while no process serves, waits, and is answered by the next.
     let waiting = std::thread::spawn(move || get(port, "/").unwrap());
     wait_for("the request to wait", || {
         host.status()["prefixes"][0]["waiting"] == 1

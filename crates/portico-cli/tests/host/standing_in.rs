@@ -1,4 +1,4 @@
-//! Other users who stand in for a host: nobody says a word to them.
+//! Other users who stand in for a host: no application says a word to them.
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Read};
@@ -83,7 +83,7 @@ pub(crate) fn process_main() {
             fs::set_permissions(&path, Permissions::from_mode(0o777)).unwrap();
             listener
         }
-        // It was bound by somebody who may.
+        // It was bound by a user who may.
         Err(_) => {
             let bound = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
             listen(&bound, 8).unwrap();

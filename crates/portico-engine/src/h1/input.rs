@@ -34,7 +34,7 @@ pub(crate) enum Phase {
     },
     /// A byte stream of the application.
     Raw,
-    /// Bytes nobody wants any more; read and dropped.
+    /// Bytes that the application no longer wants; read and dropped.
     Ignored {
         /// Bytes that may still be dropped before reading stops.
         left: u64,

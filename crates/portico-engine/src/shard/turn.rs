@@ -364,7 +364,7 @@ mod tests {
             ..Response::default()
         };
         commands.respond(good, 1, &response);
-        // What is said too late about the connection that has gone reaches nobody.
+        // What is said too late about the connection that has gone reaches no other.
         commands.simple(command::DESTROY, 0, bad);
         shard.apply(commands.as_bytes(), None).unwrap();
         let mut answer = [0; 64];

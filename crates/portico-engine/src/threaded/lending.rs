@@ -477,7 +477,7 @@ mod tests {
             away.extend(sent.iter().map(|(_, bytes)| (token, *bytes)));
         }
         assert_eq!(lending.away, LENT_BYTES + 4 * LENT_SMALL_WINDOW_BYTES);
-        // The last ones are sent first: that nobody else gets on does not stop them.
+        // The last ones are sent first: that no other gets on does not stop them.
         away.rotate_right(4);
         let mut total = lending.away;
         while let Some((token, bytes)) = away.pop_front() {

@@ -1,4 +1,4 @@
-//! A client whose bytes are chosen by somebody else: for the tests and for the fuzzer. The first byte chooses what is
+//! A client whose bytes are chosen elsewhere: for the tests and for the fuzzer. The first byte chooses what is
 //! attacked: the ClientHello, the flights of a handshake, the verification of certificates, or an open connection.
 //!
 //! Nothing may panic or hang. As long as what is sent keeps to the protocol, an open connection must deliver just what
@@ -138,10 +138,10 @@ fn first_bytes(choices: &mut Choices<'_>) {
             }
         }
     }
-    assert!(plaintext.is_empty(), "nobody has agreed on a key");
+    assert!(plaintext.is_empty(), "no key has been agreed on");
 }
 
-/// Nobody is turned away without an alert, but for those who sent one and those who would not understand it.
+/// No client is turned away without an alert, but for those who sent one and those who would not understand it.
 fn check_alert(error: &TlsError, alerted: bool) {
     const SILENT: [&str; 6] = [
         "ERR_SSL_SSLV3_",

@@ -1,6 +1,6 @@
 //! Certificates and revocation lists whose every part can be chosen, for tests and the fuzzer.
 //!
-//! `rcgen` signs; extensions are written here, because a test wants those that nobody sensible writes.
+//! `rcgen` signs; extensions are written here, because a test wants those that no sensible issuer writes.
 #![allow(
     dead_code,
     missing_docs,

@@ -1,4 +1,4 @@
-//! Chains whose bytes somebody else chooses, for the fuzzer and for a test that does the same with random bytes.
+//! Chains whose bytes come from elsewhere, for the fuzzer and for a test that does the same with random bytes.
 #![allow(
     dead_code,
     missing_docs,

@@ -1,5 +1,5 @@
 /**
- * Starts a host where none is running: a process of its own, which outlives this one and ends when nobody needs it.
+ * Starts a host where none is running: a process of its own, which outlives this one and ends when no process needs it.
  */
 
 import { spawn } from 'node:child_process';

@@ -1,4 +1,4 @@
-/** Protocol errors: 'clientError', and Node's answers where nobody listens. */
+/** Protocol errors: 'clientError', and Node's answers where there is no listener. */
 
 import { PARSE_ERROR_CODES, PARSE_ERROR_REASONS } from '../generated/tables';
 import type { Connection } from '../lane/connection';
@@ -61,7 +61,7 @@ export function requestTimedOut(connection: Connection): void {
 export function answerBadRequest(connection: Connection, error: ParseError): void {
   connection.refused = true;
   const socket = connection.laneSocket;
-  // Further errors are nobody's business.
+  // Further errors are told to no listener.
   socket.removeListener('error', socketError);
   if (socket.listenerCount('error') === 0) socket.on('error', ignore);
   if (connection.server.server.emit('clientError', error, socket)) return;

@@ -85,7 +85,7 @@ function special(exchange: Exchange, request: Request, response: Response): void
   server.emit('request', request as never, response as never);
 }
 
-/** `Expect`: true if the request has been given to somebody. */
+/** `Expect`: true if the request has been given to a listener. */
 function expectation(exchange: Exchange, request: Request, response: Response): boolean {
   const { flags, connection: { server: { server } } } = exchange;
   if ((flags & layout.REQUEST_FLAG_EXPECT_CONTINUE) !== 0) {

@@ -63,7 +63,7 @@ export class Exchange {
   complete = false;
   /** `_readableState` exists. */
   touched = false;
-  /** Body that came before anybody touched the stream. */
+  /** Body that came before the program touched the stream. */
   body: Buffer[] | null = null;
   bodyBytes = 0;
   /** The engine has been told to hand over no more of the body for now. Ends with the body, there and here. */
@@ -86,7 +86,7 @@ export class Exchange {
   ended = false;
   /** The last record went with a request for acknowledgement. */
   acknowledged = false;
-  /** It gave up its turn before 'finish', since nobody would notice. */
+  /** It gave up its turn before 'finish', since the program would not notice. */
   leftEarly = false;
   /** 'finish' has been, or would have been. */
   finished = false;

@@ -3,7 +3,7 @@
  *
  * A request that a server of ours hands out has one field, its exchange; what Node's constructor would set up is
  * computed or made when first touched. Node's own prototype, `Readable` included, is below and works on it unchanged.
- * An object that somebody else constructs runs Node's constructor and is Node's.
+ * An object that the program constructs itself runs Node's constructor and is Node's.
  */
 
 import process = require('node:process');
@@ -240,7 +240,7 @@ function read(this: Request, size: number): void {
   if (exchange.held || exchange.connection.hasSocket) wantMore(exchange);
 }
 
-/** Nobody wants the rest of the body: only its end needs to come. */
+/** The program does not want the rest of the body: only its end needs to come. */
 function dump(this: Request): void {
   const exchange = this[kExchange];
   if (exchange !== undefined && !this._dumped) exchange.connection.discard(exchange);

@@ -19,7 +19,7 @@ const responseFinish = diagnostics.channel('http.server.response.finish');
 /** What a head counts for among the bytes of an answer that waits for its turn; Node's shortest has about so many. */
 const HEAD_BYTES = 100;
 
-/** Whether somebody subscribed to the end of responses. */
+/** Whether the program subscribed to the end of responses. */
 export function finishIsObserved(): boolean {
   return responseFinish.hasSubscribers || isMeasured();
 }
@@ -124,7 +124,7 @@ function release(exchange: Exchange): void {
   process.nextTick(emitClose, response);
 }
 
-/** The engine closes after this response; a socket that somebody holds shows it. */
+/** The engine closes after this response; a socket that the program holds shows it. */
 function endConnection(connection: Connection): void {
   connection.ending = true;
   if (connection.existingSocket?.writable) connection.existingSocket.end();
@@ -163,7 +163,7 @@ export function emitClose(response: Closable): void {
 export function peerEnded(connection: Connection): void {
   if (connection.tunnel) {
     const socket = connection.laneSocket;
-    // A descriptor that nobody reads any more does not keep a process alive in Node either.
+    // A descriptor that the program no longer reads does not keep a process alive in Node either.
     connection.lane.engine.setConnectionRef(connection.token, false);
     endReadable(socket);
     return;
@@ -254,7 +254,7 @@ function finishNext(connection: Connection): boolean {
   return true;
 }
 
-/** Whether a reset of a connection whose socket nobody holds can be seen all the same. */
+/** Whether a reset of a connection whose socket the program does not hold can be seen all the same. */
 function isReported(connection: Connection): boolean {
   return connection.errno !== 0 && !connection.tunnel && (connection.current !== null || isHeard(connection.server.server, 'clientError'));
 }

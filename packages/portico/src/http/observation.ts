@@ -1,7 +1,7 @@
 /**
- * Whether anybody could tell that an event was emitted.
+ * Whether the program could tell that an event was emitted.
  *
- * What nobody sees is not done: most responses end without a listener, most requests are never read. A listener is one
+ * What the program can't see is not done: most responses end without a listener, most requests are never read. A listener is one
  * way to see; agents have another, and put a function of their own in the place of `emit`: on the object, on its class, or
  * on any prototype up to `EventEmitter`'s. One look at `emit` finds them all, and costs what a look at a field costs.
  */
@@ -19,7 +19,7 @@ const { emit } = EventEmitter.prototype;
 /** Node's own `emit`; none is if it was replaced before Portico was loaded. */
 const stockEmit = isNodesOwn(emit) ? emit : undefined;
 
-/** Whether somebody has put an `emit` of their own where the object finds it. */
+/** Whether the program has put an `emit` of its own where the object finds it. */
 export function hasPatchedEmit(emitter: Emitter): boolean {
   return emitter.emit !== stockEmit;
 }

@@ -1,7 +1,7 @@
 /**
  * Performance entries of type 'http'.
  *
- * Node makes them inside its own response objects, and tells nobody whether they are wanted. So a program's call of
+ * Node makes them inside its own response objects, and does not tell whether they are wanted. So a program's call of
  * `PerformanceObserver.observe` is noted, and from then on each response has a response of Node's own behind it, which
  * never sends anything and measures.
  */
@@ -28,7 +28,7 @@ interface ObserveOptions {
 let observed = false;
 const measures = new WeakMap<Response, Measure>();
 
-/** Whether somebody ever asked for entries of type 'http'. */
+/** Whether the program ever asked for entries of type 'http'. */
 export function isMeasured(): boolean {
   return observed;
 }

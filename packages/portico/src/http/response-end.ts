@@ -1,7 +1,7 @@
 /**
  * `end`: the last records of a response, and who is told of them.
  *
- * An acknowledgement is asked for only where somebody can notice it.
+ * An acknowledgement is asked for only where the program can notice it.
  */
 
 import process = require('node:process');
@@ -148,7 +148,7 @@ function finishEarly(exchange: Exchange): void {
   if (!exchange.finished) finish(exchange);
 }
 
-/** Whether anybody could tell when the response has been sent. If not, the engine need not tell us. */
+/** Whether the program could tell when the response has been sent. If not, the engine need not tell us. */
 function isNoticed(response: Response, exchange: Exchange): boolean {
   return isObserved(response) || hasPatchedEmit(exchange.request) || exchange.endCallbacks !== null || exchange.touched
     || (exchange.flags & layout.REQUEST_FLAG_COMPLETE) === 0 || exchange.pending !== null

@@ -45,7 +45,7 @@ function findDescriptor(from: object, name: string): PropertyDescriptor | undefi
   return undefined;
 }
 
-/** A response whose end nobody was told of has been sent when a later turn begins. */
+/** A response whose end the program was not told of has been sent when a later turn begins. */
 function sentUnobserved(exchange: Exchange): boolean {
   return exchange.ended && !exchange.acknowledged && exchange.connection.lane.turn !== exchange.endTurn;
 }
@@ -150,7 +150,7 @@ function socketOf(this: Response, exchange: Exchange): unknown {
   return hasTurn ? exchange.connection.socket : null;
 }
 
-/** A listener that comes after an end that nobody was told of: 'finish' and 'close' are still to come, as in Node. */
+/** A listener that comes after an end that the program was not told of: 'finish' and 'close' are still to come, as in Node. */
 function listening(name: 'on' | 'addListener' | 'prependListener'): (event: string, listener: () => void) => unknown {
   return { [name](this: Response, event: string, listener: () => void): unknown {
     (stockResponse[name] as (this: unknown, event: string, listener: () => void) => unknown).call(this, event, listener);

@@ -186,4 +186,4 @@ export function callAll(callbacks: Callback[]): void {
   for (const callback of callbacks) callback(null);
 }
 
-function ignore(): void { /* Nobody asked to be told. */ }
+function ignore(): void { /* No callback was given. */ }

@@ -3,7 +3,7 @@
  *
  * A response that a server of ours hands out has its exchange, its request and `finished`; the rest of what Node's
  * constructor sets is a default on the prototype here. Node's methods for header fields are below and work on it
- * unchanged; output is ours (`response-output.ts`). An object that somebody else constructs runs Node's constructor and
+ * unchanged; output is ours (`response-output.ts`). An object that the program constructs itself runs Node's constructor and
  * Node's methods.
  */
 

@@ -37,7 +37,7 @@ export function abandonResponse(this: Partial<LaneSocket>): void {
   if (connection !== undefined) abandonCurrent(connection);
 }
 
-/** Nobody heard of the timeout: the connection is over. */
+/** No listener heard of the timeout: the connection is over. */
 export function onSocketTimeout(this: LaneSocket): void {
   const connection = this[kConnection];
   const { server } = connection.server;

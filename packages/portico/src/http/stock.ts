@@ -44,12 +44,12 @@ function stockClass(name: 'Server' | 'ServerResponse' | 'IncomingMessage' | 'Out
 
 function symbolOf(object: object, description: string): symbol {
   const found = Object.getOwnPropertySymbols(object).find((symbol) => symbol.description === description);
-  // A symbol of our own in its place keeps the code below working: nobody else will look at it.
+  // A symbol of our own in its place keeps the code below working: no other code will look at it.
   return found ?? Symbol(description);
 }
 
 const sampleMessage = new (StockOutgoingMessage as new () => object)();
-/** A server and a response of Node's own, which nobody uses, to see what Node's constructors make. */
+/** A server and a response of Node's own, which are not used, to see what Node's constructors make. */
 export const sampleServer = new StockServer();
 export const sampleResponse = makeResponse();
 

@@ -16,9 +16,9 @@ export function timedOut(connection: Connection, kind: number): void {
 
 /** Without a socket or a listener that could stop it, there is nothing to ask. */
 function inactive(connection: Connection): void {
-  const nobody = !connection.hasSocket && connection.current === null && connection.receiving === null
+  const unheard = !connection.hasSocket && connection.current === null && connection.receiving === null
     && !isHeard(connection.server.server, 'timeout');
   if (connection.transport?.timeout) connection.transport.emit('timeout');
-  if (nobody) connection.abort();
+  if (unheard) connection.abort();
   else connection.laneSocket.emit('timeout');
 }

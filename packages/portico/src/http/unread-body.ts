@@ -12,7 +12,7 @@ export function isReadUnasked({ request }: Exchange): boolean {
   return hasPatchedEmit(request) && request._readableState !== undefined;
 }
 
-/** What Node does with a body that nobody has begun to read when the response is finished. */
+/** What Node does with a body that the program has not begun to read when the response is finished. */
 export function dumpUnread(request: Request): void {
   if (!request._consuming && !request._readableState.resumeScheduled) request._dump();
 }

@@ -6,7 +6,7 @@ import type { Request } from './incoming-message';
 import { takeBytes } from '../lane/slab';
 import { releaseFromHttp } from './socket-events';
 
-/** Gives the connection to 'upgrade' or 'connect'. False: nobody wants the upgrade, answer the request as usual. */
+/** Gives the connection to 'upgrade' or 'connect'. False: no listener wants the upgrade, answer the request as usual. */
 export function upgrade(exchange: Exchange, request: Request): boolean {
   const { connection, connection: { server: { server } } } = exchange;
   const isConnect = exchange.method === 'CONNECT';

@@ -83,7 +83,7 @@ export class TlsHandshakes {
   #tell(connection: TlsConnection, error: () => Error): void {
     if (this.#told.has(connection)) return;
     this.#told.add(connection);
-    // Without a listener nobody would see the socket: it is not made then.
+    // Without a listener the program would not see the socket: it is not made then.
     if (this.areHeard) {
       this.#server.emit('tlsClientError', error(), connection.socket);
     }

@@ -58,7 +58,7 @@ export class TlsServer implements TlsProvider {
   #attachment: Attachment | undefined;
   readonly #keyLogFile = keyLogFile();
   #keyLog = this.#keyLogFile !== undefined;
-  /** Set once somebody gave or read ticket keys: from then on they are fixed. */
+  /** Set once the program gave or read ticket keys: from then on they are fixed. */
   #ticketKeys: Uint8Array;
 
   /**
@@ -136,7 +136,7 @@ export class TlsServer implements TlsProvider {
     this.#renew();
   }
 
-  /** Somebody listens to 'keylog'. */
+  /** The program listens to 'keylog'. */
   wantKeyLog(): void {
     if (this.#keyLog) return;
     this.#keyLog = true;
@@ -161,7 +161,7 @@ export class TlsServer implements TlsProvider {
       || isHeard(this.#server, 'connection', OWN_LISTENERS.connection);
   }
 
-  /** Somebody listens to a connection's beginning. */
+  /** The program listens to a connection's beginning. */
   wantConnections(): void {
     this.#attachment?.update();
   }

@@ -51,7 +51,7 @@ export interface Addresses {
   localFamily: string | undefined;
 }
 
-/** Of a connection that nobody can ask any more. */
+/** Of a connection that can't be asked any more. */
 export const NO_ADDRESSES: Addresses = readAddresses(new Int32Array(ADDRESS_WORDS), 0);
 
 /** Both addresses; `at` is the index of their first word. */

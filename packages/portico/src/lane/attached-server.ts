@@ -133,7 +133,7 @@ export class AttachedServer {
     this.provider?.attached(lane.engine, this.listener, () => this.scheduleUpdate());
   }
 
-  /** Takes the lane of a host; its only listener is the server. `drained` is called when nobody needs it any more. */
+  /** Takes the lane of a host; its only listener is the server. `drained` is called when it is needed no more. */
   attachToHost(lane: Lane, drained: () => void): void {
     this.lane = lane;
     this.listener = 0;
@@ -216,7 +216,7 @@ export class AttachedServer {
   closeAllConnections(): void {
     const lanes = this.#lanes();
     for (const lane of lanes) {
-      // Sockets that somebody holds are destroyed at once, as in Node; the engine does the rest. Both leave tunnels,
+      // Sockets that the program holds are destroyed at once, as in Node; the engine does the rest. Both leave tunnels,
       // which are not HTTP, as they are.
       for (const connection of lane.connections) {
         if (connection?.server === this && !connection.tunnel) connection.destroy();

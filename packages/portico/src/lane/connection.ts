@@ -21,10 +21,10 @@ import { createSocket, pushReceived, showPaused, watchResponse, type LaneSocket 
 /** Where the addresses in `OPEN` begin. */
 const ADDRESS_WORD = 4;
 
-/** Somebody who waits for a record of this connection to have been handed to the kernel. */
+/** What waits for a record of this connection to have been handed to the kernel. */
 export type Acknowledged = (error?: Error | null) => void;
 
-/** A write, and who waits for it, if somebody still does. */
+/** A write, and the callback that waits for it, if there is one. */
 interface RawWrite {
   bytes: number;
   acknowledged: Acknowledged | null;
@@ -55,7 +55,7 @@ export class Connection implements TlsConnection {
   closed = false;
   /** `DESTROY` was sent. */
   destroying = false;
-  /** Somebody listens to the socket's bytes while the engine parses them. */
+  /** The program listens to the socket's bytes while the engine parses them. */
   tapped = false;
   /** Our side ends after what has been handed over. */
   ending = false;
@@ -88,7 +88,7 @@ export class Connection implements TlsConnection {
   /** Their bytes. */
   rawBytes = 0;
   #socket: LaneSocket | null = null;
-  /** The socket below TLS, if somebody saw it. */
+  /** The socket below TLS, if the program saw it. */
   transport: Socket | null = null;
   #closeCallbacks: (() => void)[] | null = null;
   /** Both ends' addresses; their place in the lane's table while the connection is open. */
@@ -374,7 +374,7 @@ export class Connection implements TlsConnection {
     if (!this.closed && !this.destroying) this.lane.writer.plain(layout.COMMAND_DESTROY, this.token, sequence);
   }
 
-  /** Closes the connection; a socket that somebody holds learns of it at once. */
+  /** Closes the connection; a socket that the program holds learns of it at once. */
   destroy(error?: Error): void {
     if (this.#socket !== null) {
       this.#socket.destroy(error);

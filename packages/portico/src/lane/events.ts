@@ -2,7 +2,7 @@
  * Dispatches a batch of events, in order.
  *
  * The cursor in the shared words moves past a record before anything of the program's runs: if it throws, the add-on
- * reports the exception and calls again from the cursor, so one bad handler costs nobody else's request. Ticks and
+ * reports the exception and calls again from the cursor, so one bad handler costs no other request. Ticks and
  * microtasks run between events of different connections, as they do between reads in Node; pipelined requests of one
  * connection follow each other without, also as in Node.
  */
@@ -106,7 +106,7 @@ function dispatchOther(lane: Lane, kind: number, token: number, at: number): voi
   if (kind === layout.EVENT_DRAINED) return lane.servers.get(lane.slab.words[at + 3])?.connectionGone();
   const connection = lane.connections[token & layout.SLOT_MASK];
   if (connection === undefined || connection.token !== token) {
-    // A handshake that fails before anybody knew of the connection.
+    // A handshake that fails before the program knew of the connection.
     if (kind === layout.EVENT_TLS_ERROR) tls.unknownConnectionFailed(lane, at);
     return;
   }

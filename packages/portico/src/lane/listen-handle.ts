@@ -88,7 +88,7 @@ function define(target: object, name: string, value: unknown): void {
 
 /** Returns a libuv error number, 0 if all is well: what `net.Server` expects. */
 function listen(attached: AttachedServer, handle: ListenHandle, backlog: number): number {
-  // libuv keeps EADDRINUSE of bind(2) until somebody listens, or asks for the address.
+  // libuv keeps EADDRINUSE of bind(2) until the program listens, or asks for the address.
   const bindError = handle.getsockname?.({}) ?? 0;
   if (bindError !== 0) return bindError;
   try {

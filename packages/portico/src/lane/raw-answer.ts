@@ -1,8 +1,8 @@
 /**
  * What a program writes to the socket of a request, past its response, behind a host.
  *
- * The connection is shared with other servers, so no bytes may go out as they are: a client could read them as somebody
- * else's answer. But an interim answer, and one whole answer that ends the connection, can be told for what they are.
+ * The connection is shared with other servers, so no bytes may go out as they are: a client could read them as another
+ * server's answer. But an interim answer, and one whole answer that ends the connection, can be told for what they are.
  * They are read here and handed over as records, which the host judges like any other. The rest is refused.
  *
  * States: a head is awaited; its body follows, of a known length or until the end; ended. Once the head has come, the

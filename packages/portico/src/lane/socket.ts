@@ -206,7 +206,7 @@ function counter(prototype: object, name: string, index: 0 | 1): void {
   });
 }
 
-/** A socket of Node's own that nobody uses. */
+/** A socket of Node's own that is not used. */
 export const sampleSocket = new net.Socket();
 
 /** Gives a prototype (one that inherits from `net.Socket.prototype`) the members of a connection's socket. */

@@ -10,7 +10,7 @@ import { inspect } from 'node:util';
 
 interface Internals {
   _tickCallback?: () => void;
-  /** Emits 'uncaughtException' and puts the stack of asynchronous contexts in order; false: nobody handled it. */
+  /** Emits 'uncaughtException' and puts the stack of asynchronous contexts in order; false: no listener handled it. */
   _fatalException?: (error: unknown) => boolean;
   reallyExit?: (code: number) => never;
 }
@@ -36,7 +36,7 @@ export function drainTicks(): boolean {
   }
 }
 
-/** The end that Node's native side gives a process for an exception that nobody handles. 'exit' has been emitted. */
+/** The end that Node's native side gives a process for an exception that no listener handles. 'exit' has been emitted. */
 function die(error: unknown): void {
   const text = error instanceof Error && error.stack !== undefined ? error.stack : `Uncaught:\n${inspect(error)}`;
   process.stderr.write(`${text}\n\nNode.js ${process.version}\n`);

@@ -2,7 +2,7 @@
  * The socket below TLS, which an https server's 'connection' gives: an object of its own, as in Node, where programs keep
  * it beside the `tls.TLSSocket` of 'secureConnection', count it and destroy it.
  *
- * Made only where somebody sees that event. Its bytes are the engine's: it has addresses, counters, an end.
+ * Made only where the program sees that event. Its bytes are the engine's: it has addresses, counters, an end.
  */
 
 import net = require('node:net');

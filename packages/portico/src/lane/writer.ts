@@ -2,7 +2,7 @@
  * Writes command records into the buffer that the add-on takes them from.
  *
  * `state[0]` counts the bytes not yet submitted: the add-on takes them after each batch of events and before the event
- * loop sleeps. When the buffer is full, or somebody needs the bytes to be out now, `submit` hands them over at once.
+ * loop sleeps. When the buffer is full, or the program needs the bytes to be out now, `submit` hands them over at once.
  */
 
 import { Buffer } from 'node:buffer';
