@@ -73,7 +73,7 @@ pub(crate) struct Exchange {
     pub(crate) flow: Flow,
     /// Its records: all while it waits, only the head's where it may be tried again, else none.
     pub(crate) records: Vec<u8>,
-    /// Its place among the requests that nobody has taken, while it waits.
+    /// Its place among the requests that no member has taken, while it waits.
     pub(crate) place: Option<Place>,
     /// Its place among the requests whose body has not arrived.
     pub(crate) upload: Option<Upload>,

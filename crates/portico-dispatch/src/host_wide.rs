@@ -51,7 +51,7 @@ impl MemberLoad {
         self.counts.fetch_sub(u64::from(count), SeqCst);
     }
 
-    /// A body has arrived, or nobody waits for it any more.
+    /// A body has arrived, or no member waits for it any more.
     pub(crate) fn release_upload(&self) {
         self.counts.fetch_sub(UPLOAD, SeqCst);
     }
@@ -97,7 +97,7 @@ impl QueueCounts {
         }
     }
 
-    /// Takes one of `limit` places of requests that nobody has taken, if there is one.
+    /// Takes one of `limit` places of requests that no member has taken, if there is one.
     pub(crate) fn claim(&self, is_upload: bool, limit: u32) -> bool {
         self.of(is_upload)
             .fetch_update(SeqCst, SeqCst, |held| (held < limit).then_some(held + 1))
@@ -152,7 +152,7 @@ impl QueueCounts {
     }
 }
 
-/// The place of a request that waits, among those of its queue that nobody has taken. Dropping it gives it back, whichever way the
+/// The place of a request that waits, among those of its queue that no member has taken. Dropping it gives it back, whichever way the
 /// request ends.
 #[derive(Debug)]
 pub(crate) struct Place {

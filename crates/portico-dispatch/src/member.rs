@@ -236,7 +236,7 @@ impl Member {
         true
     }
 
-    /// The request that it is told of next has a place among those that nobody has taken.
+    /// The request that it is told of next has a place among those that no member has taken.
     pub(crate) fn take_over_place(&mut self) {
         self.counted_untaken += 1;
     }

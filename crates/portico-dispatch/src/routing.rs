@@ -135,7 +135,7 @@ impl Dispatcher {
         is_admitted
     }
 
-    /// Takes a place among the requests that nobody has taken, if the queue may have another: of those with their body,
+    /// Takes a place among the requests that no member has taken, if the queue may have another: of those with their body,
     /// or of those without, whose number while they are with members has its own bound.
     fn claim_place(&mut self, id: QueueId, is_upload: bool) -> bool {
         let queue = self.queue_mut(id);
@@ -237,7 +237,7 @@ impl Dispatcher {
             .then_some(index)
     }
 
-    /// Gives a request's records to the member that was chosen. `has_place`: among those that nobody has taken.
+    /// Gives a request's records to the member that was chosen. `has_place`: among those that no member has taken.
     pub(crate) fn dispatch(
         &mut self,
         token: u32,
