@@ -31,6 +31,8 @@ pub const GENERATION_BITS: u32 = 11;
 
 /// Bytes of a head (reason and field lines) that is kept under a number, at most.
 pub const TEMPLATE_BYTES: u32 = 1 << 16;
+/// Bytes of a request's head that an engine takes, at most, whatever a server allows.
+pub const HEAD_BYTES: u32 = 8 << 20;
 /// Bytes of a record between two processes, at most.
 pub const RECORD_BYTES: u32 = 1 << 24;
 

@@ -85,7 +85,7 @@ pub(crate) const TLS_BATCH_BYTES: usize = 64 * 1024;
 pub(crate) const CONNECTIONS: usize = portico_channel::layout::SLOT_MASK as usize;
 
 /// Largest `max_header_size` that is honoured: a request's event must fit into the event memory.
-pub(crate) const MAX_HEADER_SIZE: u32 = 8 * 1024 * 1024;
+pub(crate) const MAX_HEADER_SIZE: u32 = portico_channel::layout::HEAD_BYTES;
 
 /// Outside bytes up to which copying into the queue is cheaper than keeping them where they are.
 pub(crate) const EXTERNAL_COPY_BYTES: usize = 4 * 1024;

@@ -4,7 +4,7 @@
 
 mod support;
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
@@ -430,38 +430,109 @@ fn an_engine_has_no_more_threads_than_its_bound_and_all_of_them_work() {
     }
 }
 
-#[test]
-fn with_threads_a_head_beyond_their_bound_is_refused_whatever_the_listener_allows() {
-    const MOST: usize = 64 * 1024;
-    const START: &str = "GET / HTTP/1.1\r\nHost: x\r\n";
-    let mut application = Application::with(
+/// An application that takes heads of any size that an engine takes.
+fn with_long_heads() -> Application {
+    Application::with(
         1,
         ListenerOptions {
-            max_header_size: 16 * MOST,
+            max_header_size: 16 << 20,
             max_headers_count: 0,
             ..ListenerOptions::default()
         },
-    );
-    // One that counts too much, and one that counts little and is too long.
-    let fields = [format!("a: {}", "v".repeat(MOST)), "a:\r\n".repeat(MOST)];
-    let mut refused = Vec::new();
-    for fields in fields {
-        let mut beyond = application.connect();
-        send(&mut beyond, format!("{START}{fields}\r\n\r\n"));
-        let error = application.collect(event::CLIENT_ERROR, 1).remove(0);
-        let code = portico_http::ParseErrorCode::HeaderOverflow.number();
-        assert_eq!(error.word(3), u32::from(code));
-        refused.push(beyond);
+    )
+}
+
+#[test]
+fn with_threads_a_head_larger_than_a_ring_arrives_whole_and_in_its_order() {
+    let mut application = with_long_heads();
+    let mut client = application.connect();
+    let long = |letter: &str, bytes: usize| format!("Long: {}\r\n", letter.repeat(bytes));
+    // Below and above half a ring, above a ring, and as many fields as a head may have.
+    let heads = [
+        String::new(),
+        long("a", 100 << 10),
+        long("b", 1200 << 10),
+        String::new(),
+        long("c", 3 << 20),
+        long("d", 7 << 20),
+        "e:\r\n".repeat(65_000),
+        String::new(),
+    ];
+    let mut sending = client.try_clone().unwrap();
+    let all: Vec<_> = heads
+        .iter()
+        .map(|fields| format!("GET / HTTP/1.1\r\nHost: x\r\n{fields}\r\n"))
+        .collect();
+    let sender = std::thread::spawn(move || send(&mut sending, all.concat()));
+    let requests = application.collect(event::REQUEST, heads.len());
+    for (request, head) in requests.iter().zip(&heads) {
+        let count = (request.word(4) >> 16) as usize;
+        assert_eq!(count, 1 + head.matches("\r\n").count());
+        if let Some(value) = head.strip_prefix("Long: ") {
+            assert!(request.field(11, 1).1 == value.trim_end());
+        }
     }
-    // The longest head, with the most fields.
-    let mut within = application.connect();
-    let count = 3 * MOST / 4;
-    send(
-        &mut within,
-        format!("{START}{}\r\n", "a:\r\n".repeat(count)),
-    );
-    let requests = application.collect(event::REQUEST, 1);
-    assert_eq!((requests[0].word(4) >> 16) as usize, count + 1);
     application.answer(&requests, b"hello");
-    assert_eq!(read_answer(&mut within).1, b"hello");
+    for _ in heads {
+        assert_eq!(read_answer(&mut client).1, b"hello");
+    }
+    sender.join().unwrap();
+}
+
+#[test]
+fn with_threads_large_heads_wait_while_the_application_takes_nothing() {
+    let mut application = with_long_heads();
+    let value = "v".repeat(2 << 20);
+    let mut clients: Vec<_> = (0..6).map(|_| application.connect()).collect();
+    let senders: Vec<_> = clients
+        .iter()
+        .map(|client| {
+            let mut sending = client.try_clone().unwrap();
+            let head = format!("GET / HTTP/1.1\r\nHost: x\r\nLong: {value}\r\n\r\n");
+            std::thread::spawn(move || send(&mut sending, head))
+        })
+        .collect();
+    let whole = (clients.len() * value.len()) as u64;
+    let start = Instant::now();
+    // The first event is on its way; of the others the engine reads no more than what it had begun.
+    while application.engine.counters().bytes_read < value.len() as u64 {
+        assert!(start.elapsed() < Duration::from_secs(20));
+    }
+    let requests = application.collect(event::REQUEST, clients.len());
+    assert!(application.engine.counters().bytes_read >= whole);
+    for request in &requests {
+        assert_eq!(request.field(11, 1).1.len(), value.len());
+    }
+    application.answer(&requests, b"hello");
+    for client in &mut clients {
+        assert_eq!(read_answer(client).1, b"hello");
+    }
+    for sender in senders {
+        sender.join().unwrap();
+    }
+}
+
+#[test]
+fn with_threads_a_head_beyond_the_engines_bound_is_refused_whatever_the_listener_allows() {
+    const MOST: usize = 8 << 20;
+    let mut application = with_long_heads();
+    let mut beyond = application.connect();
+    let head = format!(
+        "GET / HTTP/1.1\r\nHost: x\r\nLong: {}\r\n\r\n",
+        "v".repeat(MOST)
+    );
+    let sender = std::thread::spawn(move || {
+        // The connection may end before all of it is read.
+        let _ = beyond.write_all(head.as_bytes());
+    });
+    let error = application.collect(event::CLIENT_ERROR, 1).remove(0);
+    let code = portico_http::ParseErrorCode::HeaderOverflow.number();
+    assert_eq!(error.word(3), u32::from(code));
+    let mut commands = CommandWriter::new();
+    commands.simple(command::DESTROY, 0, error.token);
+    application
+        .engine
+        .submit(commands.as_bytes(), None)
+        .unwrap();
+    sender.join().unwrap();
 }

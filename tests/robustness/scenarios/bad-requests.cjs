@@ -151,6 +151,13 @@ exports.maxHeaderSize_is_an_option = async (log) => {
   await close(server);
 };
 
+exports.maxHeaderSize_of_megabytes = async (log) => {
+  const server = http.createServer({ maxHeaderSize: 4 << 20 }, (req, res) => res.end(`${req.url} ${req.headers['x-a'].length}`));
+  const port = await listen(server);
+  for (const bytes of [60_000, 70_000, 600_000, 1_100_000, 2_200_000, 4_100_000]) log('wire', bytes, await exchange(port, get('/', `X-A: ${'a'.repeat(bytes)}`)));
+  await close(server);
+};
+
 exports.a_reset_connection_is_a_clientError = async (log) => {
   const server = http.createServer(() => {});
   server.on('clientError', (error) => log('server', error.code));

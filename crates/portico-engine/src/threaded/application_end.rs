@@ -12,7 +12,6 @@ use portico_sys::{Errno, Wake, socket};
 
 use super::application_lane::Lane;
 use super::engine_end::Application;
-use super::lane::MAX_HEADER_SIZE;
 use super::{MAX_THREADS, thread_bits};
 use crate::{CommandError, Counters, ListenerId, ListenerOptions, Shard, TurnOutcome};
 
@@ -162,7 +161,7 @@ impl ThreadedEngine {
         self.lanes.iter().any(|lane| !lane.is_empty())
     }
 
-    /// As [`Shard::listen`]; all threads accept from the socket. A `max_header_size` above 64 KB counts as 64 KB.
+    /// As [`Shard::listen`]; all threads accept from the socket.
     ///
     /// # Errors
     /// Those of listen(2) and of copying the descriptor.
@@ -174,7 +173,6 @@ impl ThreadedEngine {
     ) -> io::Result<ListenerId> {
         socket::prepare(&fd)?;
         socket::listen(&fd, backlog)?;
-        let options = within_bounds(options);
         let mut copies = Vec::new();
         for _ in 1..self.lanes.len() {
             copies.push(fd.try_clone()?);
@@ -194,7 +192,6 @@ impl ThreadedEngine {
 
     /// As [`Shard::create_listener`].
     pub fn create_listener(&mut self, options: ListenerOptions) -> ListenerId {
-        let options = within_bounds(options);
         let shared_count = Arc::default();
         let results = self.ask_all(|_| {
             let (options, count) = (options.clone(), Arc::clone(&shared_count));
@@ -217,7 +214,6 @@ impl ThreadedEngine {
 
     /// As [`Shard::update_listener`].
     pub fn update_listener(&mut self, listener: ListenerId, options: ListenerOptions) {
-        let options = within_bounds(options);
         self.ask_all(|_| {
             let options = options.clone();
             move |shard: &mut Shard| shard.update_listener(listener, options)
@@ -347,12 +343,6 @@ impl Drop for ThreadedEngine {
             }
         }
     }
-}
-
-/// Options whose events fit into the ring.
-fn within_bounds(mut options: ListenerOptions) -> ListenerOptions {
-    options.max_header_size = options.max_header_size.min(MAX_HEADER_SIZE);
-    options
 }
 
 fn first_of<T>(results: Vec<T>) -> io::Result<T> {

@@ -23,6 +23,8 @@ pub(super) struct Lane {
     pub(super) shared: Arc<Shared>,
     commands: RingWriter,
     events: RingReader,
+    /// Events that came beside the ring, and how many of their bytes have been taken.
+    large: Option<(Vec<u8>, usize)>,
     /// Commands that found no room in the ring. Bounded by what the application queues: its streams see no progress
     /// (`FLUSHED`) until these are applied.
     waiting: Vec<u8>,
@@ -73,6 +75,7 @@ impl Lane {
             shared,
             commands: command_writer,
             events: event_reader,
+            large: None,
             waiting: Vec::new(),
             lending: Lending::default(),
             closed: Vec::new(),
@@ -95,28 +98,44 @@ impl Lane {
         for token in self.closed.drain(..) {
             self.lending.forget(token);
         }
+        let next = self.take_records(events);
+        self.wake_if_room_was_wanted();
+        next
+    }
+
+    fn take_records(&mut self, events: &mut EventWriter<'_>) -> Option<usize> {
         loop {
+            // What came beside the ring came before what is in it now.
+            while let Some((large, taken)) = &mut self.large {
+                let rest = large.get(*taken..).unwrap_or_default();
+                match whole_records(rest, events.remaining()) {
+                    (0, Next::TooLarge(bytes)) => return Some(bytes),
+                    (0, _) => self.large = None,
+                    (fits, _) => {
+                        let records = rest.get(..fits).unwrap_or_default();
+                        hand_over(records, events, &self.lending, &mut self.closed);
+                        *taken += fits;
+                    }
+                }
+            }
             let bytes = self.events.peek();
             if bytes.is_empty() {
-                break;
+                return None;
             }
-            let (fits, next) = whole_records(bytes, events.remaining());
-            if fits > 0 {
-                let records = bytes.get(..fits).unwrap_or_default();
-                if !self.lending.is_empty() {
-                    self.closed.extend(closed_in(records));
+            match whole_records(bytes, events.remaining()) {
+                (0, Next::TooLarge(bytes)) => return Some(bytes),
+                (0, Next::Beside(mark)) => {
+                    self.events.consume(mark);
+                    self.large = self.shared.take_large_events().map(|large| (large, 0));
                 }
-                let taken = events.append(records);
-                debug_assert!(taken.is_ok());
-                self.events.consume(fits);
-            }
-            if fits == 0 {
-                self.wake_if_room_was_wanted();
-                return next;
+                (0, Next::End) => return None,
+                (fits, _) => {
+                    let records = bytes.get(..fits).unwrap_or_default();
+                    hand_over(records, events, &self.lending, &mut self.closed);
+                    self.events.consume(fits);
+                }
             }
         }
-        self.wake_if_room_was_wanted();
-        None
     }
 
     fn wake_if_room_was_wanted(&self) {
@@ -237,11 +256,12 @@ impl Lane {
 
     /// Whether there is nothing to take now.
     pub(super) fn is_empty(&self) -> bool {
-        self.events.is_empty() && !self.shared.has_returned()
+        self.events.is_empty() && self.large.is_none() && !self.shared.has_returned()
     }
 }
 
-fn write_to_ring(ring: &mut RingWriter, record: &[u8]) -> bool {
+/// Whether there was room.
+pub(super) fn write_to_ring(ring: &mut RingWriter, record: &[u8]) -> bool {
     let Some(space) = ring
         .reserve(record.len())
         .and_then(|space| space.get_mut(..record.len()))
@@ -262,18 +282,44 @@ fn closed_in(records: &[u8]) -> impl Iterator<Item = u32> {
         .map(|record| record.word(2))
 }
 
-/// Length of the whole records at the start of `bytes` that fit into `room`, and the size of the first that doesn't.
-fn whole_records(bytes: &[u8], room: usize) -> (usize, Option<usize>) {
+/// Gives records to the application. There is room for them.
+fn hand_over(
+    records: &[u8],
+    events: &mut EventWriter<'_>,
+    lending: &Lending,
+    closed: &mut Vec<u32>,
+) {
+    if !lending.is_empty() {
+        closed.extend(closed_in(records));
+    }
+    let taken = events.append(records);
+    debug_assert!(taken.is_ok());
+}
+
+/// What ends a row of records.
+enum Next {
+    /// Nothing more is there; or a word of zero, at the end of the ring's memory.
+    End,
+    /// A record of so many bytes that does not fit.
+    TooLarge(usize),
+    /// The record, of so many bytes, that stands for events beside the ring.
+    Beside(usize),
+}
+
+/// Length of the whole records at the start of `bytes` that fit into `room`, and what is behind them.
+fn whole_records(bytes: &[u8], room: usize) -> (usize, Next) {
     let mut records = Records::new(bytes);
     loop {
         let start = records.offset();
         match records.next() {
+            Some(Ok(record)) if record.kind() == BESIDE => {
+                return (start, Next::Beside(record.size()));
+            }
             Some(Ok(record)) if start + record.size() > room => {
-                return (start, Some(record.size()));
+                return (start, Next::TooLarge(record.size()));
             }
             Some(Ok(_)) => {}
-            // A word of zero at the end of the ring's memory.
-            Some(Err(_)) | None => return (start, None),
+            Some(Err(_)) | None => return (start, Next::End),
         }
     }
 }

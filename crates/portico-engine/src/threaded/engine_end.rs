@@ -5,15 +5,20 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use portico_channel::{EventWriter, External, LentBytes, Records, RingReader, RingWriter, Sleeper};
+use portico_channel::{
+    CommandWriter, EventWriter, External, LentBytes, Records, RingReader, RingWriter, Sleeper,
+};
 use portico_sys::Wake;
 
+use super::application_lane::write_to_ring;
 use super::lane::{BESIDE, Beside, Piece, Shared};
 use crate::limits::TURN_ROOM_BYTES;
 use crate::{Shard, TurnOutcome};
 
 /// Longest wait; a wake-up or readiness ends it before.
 const LONG: Duration = Duration::from_secs(3600);
+/// Room for the record that stands for events beside the ring.
+const MARK_ROOM_BYTES: usize = 64;
 
 /// The engine thread's side of a lane.
 #[derive(Debug)]
@@ -68,14 +73,16 @@ impl EngineEnd {
         }
     }
 
-    /// One turn into the ring's memory. `None`: the ring is too full.
+    /// One turn into the ring's memory, or beside it if an event is larger. `None`: the ring is too full.
     fn turn(
         &mut self,
         shard: &mut Shard,
         room: usize,
         wait: Option<Duration>,
     ) -> Option<TurnOutcome> {
-        let room = room.min(self.events.capacity() / 2);
+        if self.is_large(room) {
+            return self.turn_beside(shard, room);
+        }
         let memory = self.events.reserve(room)?;
         let mut events = EventWriter::new(memory);
         let outcome = shard.turn(wait, &mut events);
@@ -85,6 +92,42 @@ impl EngineEnd {
             self.application.wake_if_asleep();
         }
         Some(outcome)
+    }
+
+    /// One turn into memory of its own, for an event of so many bytes: the head of a request, or the fields behind its body.
+    /// What the ring has then stands for it, in its order.
+    fn turn_beside(&mut self, shard: &mut Shard, room: usize) -> Option<TurnOutcome> {
+        if !self.has_room(room) {
+            return None;
+        }
+        let mut memory = vec![0; room];
+        let mut events = EventWriter::new(&mut memory);
+        let outcome = shard.turn(None, &mut events);
+        let written = events.len();
+        if written > 0 {
+            memory.truncate(written);
+            self.shared.put_large_events(memory);
+            let mut mark = CommandWriter::new();
+            mark.simple(BESIDE, 0, 0);
+            let is_written = write_to_ring(&mut self.events, mark.as_bytes());
+            debug_assert!(is_written);
+            self.application.wake_if_asleep();
+        }
+        Some(outcome)
+    }
+
+    /// Whether events of so many bytes travel beside the ring: a record takes half of it at most.
+    fn is_large(&self, room: usize) -> bool {
+        room > self.events.capacity() / 2
+    }
+
+    /// Whether there is room for events of so many bytes.
+    fn has_room(&mut self, room: usize) -> bool {
+        if self.is_large(room) {
+            !self.shared.has_large_events() && self.events.reserve(MARK_ROOM_BYTES).is_some()
+        } else {
+            self.events.reserve(room).is_some()
+        }
     }
 
     /// Whether the thread may sleep. If so it counts as asleep from here on.
@@ -156,8 +199,7 @@ impl EngineEnd {
     fn wait_for_room(&mut self, shard: &mut Shard, room: usize) {
         self.application.wake_if_asleep();
         self.shared.wants_room.fall_asleep();
-        let room = room.min(self.events.capacity() / 2);
-        if self.events.reserve(room).is_none() && self.nothing_to_do_but_wait() {
+        if !self.has_room(room) && self.nothing_to_do_but_wait() {
             shard.wait_only(LONG);
         }
         self.shared.sleeper.wake_up();

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use portico_channel::layout::command;
 use portico_channel::{LentBytes, RecordView, Sleeper};
@@ -14,11 +14,8 @@ use super::mailbox::Mailbox;
 use crate::CommandError;
 use crate::limits::SPARE_BYTES;
 
-/// Largest `max_header_size` with threads: a head of that size, with as many fields as fit, is less than half a ring.
-pub(super) const MAX_HEADER_SIZE: usize = 64 * 1024;
-
-/// Kind of the record that stands in the commands ring for a submission that travels beside it. Not part of the
-/// layout: it never leaves this module.
+/// Kind of the record that stands in a ring for what travels beside it: a submission, or events. Not part of the layout:
+/// it never leaves this module.
 pub(super) const BESIDE: u32 = 255;
 
 /// A submission that travels beside the ring.
@@ -100,6 +97,8 @@ pub(super) struct Shared {
     pub(super) mailbox: Mailbox,
     pub(super) stop: AtomicBool,
     beside: Mutex<VecDeque<Beside>>,
+    /// Events of one turn that are larger than half a ring, on their way.
+    large_events: Mutex<Option<Vec<u8>>>,
     spare: Mutex<Spare>,
     /// Pieces of large bodies that have been sent or dropped, for the application's thread.
     returned: Mutex<Vec<Returned>>,
@@ -120,6 +119,7 @@ impl Shared {
             mailbox: Mailbox::default(),
             stop: AtomicBool::new(false),
             beside: Mutex::new(VecDeque::new()),
+            large_events: Mutex::new(None),
             spare: Mutex::default(),
             returned: Mutex::default(),
             lending_waits: AtomicBool::new(false),
@@ -147,6 +147,28 @@ impl Shared {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .pop_front()
+    }
+
+    /// Sends events beside the ring. There are none on their way: see [`Shared::has_large_events`].
+    pub(super) fn put_large_events(&self, events: Vec<u8>) {
+        let mut place = self.large_events();
+        debug_assert!(place.is_none());
+        *place = Some(events);
+    }
+
+    pub(super) fn take_large_events(&self) -> Option<Vec<u8>> {
+        self.large_events().take()
+    }
+
+    /// Whether events beside the ring have not been taken: no more are made until then.
+    pub(super) fn has_large_events(&self) -> bool {
+        self.large_events().is_some()
+    }
+
+    fn large_events(&self) -> MutexGuard<'_, Option<Vec<u8>>> {
+        self.large_events
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A copy of an outside body, in a buffer that has been used before if there is one.

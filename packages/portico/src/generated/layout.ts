@@ -5,6 +5,7 @@ export const SLOT_BITS = 20;
 export const SLOT_MASK = 1048575;
 export const GENERATION_BITS = 11;
 export const TEMPLATE_BYTES = 65536;
+export const HEAD_BYTES = 8388608;
 export const RECORD_BYTES = 16777216;
 export const EVENT_OPEN = 1;
 export const EVENT_SECURE = 2;

@@ -10,7 +10,8 @@ import { EventEmitter } from 'node:events';
 import { listenOnPrefix, prefixOf } from '../host/listen-on-prefix';
 import { PrefixHandle } from '../host/prefix-handle';
 import { enumerateAsNode } from './enumerability';
-import { attachmentOf, type AttachedServer, type ServerObject, type SettingName } from '../lane/attached-server';
+import { HEAD_BYTES } from '../generated/layout';
+import { attachmentOf, maxHeaderSizeOf, type AttachedServer, type ServerObject, type SettingName } from '../lane/attached-server';
 import { interceptHandle, leaveListening } from '../lane/listen-handle';
 import { kConnection } from '../lane/socket';
 import { leaveToNode } from '../lane/stock-server';
@@ -100,6 +101,9 @@ export function initializeServer(server: object, options: object): void {
   attached.optimizeEmptyRequests = internals[kOptimizeEmptyRequests] === true;
   if (needsStockParser(attached)) {
     leaveToNode(attached, 'A server with lenient HTTP parsing is served by node:http itself: Portico parses strictly.');
+  }
+  if (maxHeaderSizeOf(attached.server) > HEAD_BYTES) {
+    leaveToNode(attached, `A server with a maxHeaderSize above ${HEAD_BYTES} bytes is served by node:http itself: Portico takes no longer heads.`);
   }
 }
 

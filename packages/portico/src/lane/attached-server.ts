@@ -267,7 +267,7 @@ export class AttachedServer {
       maxRequestsPerSocket: count(settings.maxRequestsPerSocket),
       // Older versions of Node cut the list where the limit is and serve the request; so does `maxFields` below.
       maxHeadersCount: refusesManyHeaders && Number.isFinite(this.maxFields) ? this.maxFields : 0,
-      maxHeaderSize: server.maxHeaderSize || defaultMaxHeaderSize(),
+      maxHeaderSize: maxHeaderSizeOf(server),
       // Who gets the request does not depend on it here: what a Host is worth is the program's business, as in Node.
       strictHost: false,
       maxConnections: typeof settings.maxConnections === 'number' ? count(settings.maxConnections) : -1,
@@ -315,9 +315,10 @@ function count(value: number): number {
   return Number.isFinite(value) && value > 0 ? Math.floor(value) : 0;
 }
 
-function defaultMaxHeaderSize(): number {
+/** Bytes of a request's head that a server takes: its option, or that of the process. */
+export function maxHeaderSizeOf(server: ServerObject): number {
   // eslint-disable-next-line @typescript-eslint/no-require-imports
-  return (require('node:http') as typeof import('node:http')).maxHeaderSize;
+  return server.maxHeaderSize || (require('node:http') as typeof import('node:http')).maxHeaderSize;
 }
 
 const attachments = new WeakMap<object, AttachedServer>();
