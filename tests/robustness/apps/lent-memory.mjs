@@ -61,11 +61,31 @@ const ANSWERS = {
     lent.set('grown', memory);
     response.end(bytes);
   },
+  /** Taken away while it is kept to the end of the tick, and the answer ends at once, later, or corked. */
+  kept: (response) => {
+    writeAndTransfer(response, fresh());
+    response.end('more');
+  },
+  'kept-small': (response) => {
+    writeAndTransfer(response, Uint8Array.from(pattern().subarray(0, 100)));
+    setImmediate(() => response.end('more'));
+  },
+  'kept-corked': (response) => {
+    response.cork();
+    response.write('before');
+    writeAndTransfer(response, Uint8Array.from(pattern().subarray(0, 100)));
+    setImmediate(() => response.end('more'));
+  },
   destroyed: (response) => {
     response.write(fresh());
     setTimeout(() => response.destroy(), 20);
   },
 };
+
+function writeAndTransfer(response, bytes) {
+  response.write(bytes);
+  structuredClone(bytes.buffer, { transfer: [bytes.buffer] });
+}
 
 const handler = (request, response) => ANSWERS[request.url.split('/').at(-1)](response);
 
@@ -176,6 +196,9 @@ const SCENES = {
   },
   ...(onEngine && {
     'a transferred ArrayBuffer': (place) => takenAway(place, 'transferred', (buffer) => structuredClone(buffer, { transfer: [buffer] })),
+    'an ArrayBuffer that is transferred before its bytes are handed over': async (place) => {
+      for (const name of ['kept', 'kept-small', 'kept-corked']) assert.equal((await visit(place, name)).whole, 0, name);
+    },
     'a shrunk ArrayBuffer': (place) => takenAway(place, 'shrunk', (buffer) => buffer.resize(MB)),
     'the memory of WebAssembly that has grown': (place) => takenAway(place, 'grown', (memory) => memory.grow(64)),
   }),

@@ -11,9 +11,9 @@ import { complete } from './body';
 import { callbackFailed } from './client-error';
 import { Exchange } from './exchange';
 import { makeRequest, type Request } from './incoming-message';
-import { isObserved } from './observation';
 import { headBytes, minorVersion, requestField } from './request-fields';
 import { makeResponse, type Response } from './server-response';
+import { beginTurn } from './socket-turns';
 import { isReadUnasked } from './unread-body';
 import { upgrade } from './upgrade';
 
@@ -44,7 +44,7 @@ function handle(exchange: Exchange): void {
   if ((flags & REQUEST_FLAG_COMPLETE) === 0) connection.beginBody(exchange);
   const response = exchange.response = makeResponse(exchange);
   // Of the class, or of the constructor of one that the program gave: all others come later.
-  if (isObserved(response) && exchange.isCurrent) response.emit('socket', connection.socket);
+  if (exchange.isCurrent) beginTurn(exchange);
   isReadUnasked(exchange);
   const { server } = connection.server;
   if (requestStart.hasSubscribers) {

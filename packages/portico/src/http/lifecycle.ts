@@ -11,6 +11,8 @@ import { connectionReset } from './errors';
 import { isBehind } from './body';
 import { isHeard, isObserved } from './observation';
 import { Given } from './own-property';
+import { beginTurn, endTurn } from './socket-turns';
+import { WRITTEN_AT_ONCE_BYTES } from './response-write';
 import { dumpUnread, isReadUnasked } from './unread-body';
 import { endMeasure, isMeasured } from './performance';
 
@@ -119,9 +121,10 @@ function release(exchange: Exchange): void {
   }
   if (exchange.touched || isReadUnasked(exchange)) dumpUnread(request);
   else if (!exchange.complete && !connection.tunnel) request._dump();
+  endTurn(exchange);
   if (response._last) endConnection(connection);
-  leave(exchange);
   process.nextTick(emitClose, response);
+  leave(exchange);
 }
 
 /** The engine closes after this response; a socket that the program holds shows it. */
@@ -135,9 +138,23 @@ export function leave(exchange: Exchange): void {
   exchange.connection.orphanedAcks += exchange.acks?.length ?? 0;
   const next = exchange.connection.dequeue(exchange);
   // As in Node, a queued response learns of its socket when its turn comes.
-  if (next === null || next.response === undefined || !isObserved(next.response)) return;
-  next.response.emit('socket', exchange.connection.socket);
-  if (next.ended) next.response._finish();
+  if (next === null || next.response === undefined) return;
+  beginTurn(next);
+  if (!next.ended) return;
+  // What waited is written now, and what surely fits counts as sent.
+  if (next.acks?.at(-1)?.end === true && next.unsentBytes <= WRITTEN_AT_ONCE_BYTES) process.nextTick(finishWritten, next);
+  if (isObserved(next.response)) next.response._finish();
+}
+
+/**
+ * What surely fits into the socket's buffer counts as sent, as it does in Node, which writes it at once: 'finish' comes
+ * in the next tick, and the engine need not tell when it has really sent it.
+ */
+export function finishWritten(exchange: Exchange): void {
+  if (exchange.finished || exchange.connection.current !== exchange) return;
+  exchange.unsentBytes = 0;
+  for (const { callbacks } of exchange.acks ?? []) callbacks?.forEach((callback) => callback(null));
+  finish(exchange);
 }
 
 interface Closable {
@@ -249,8 +266,7 @@ export function connectionLost(connection: Connection): void {
 function finishNext(connection: Connection): boolean {
   const { current } = connection;
   if (current === null || !current.ended || current.finished || current.unsendable) return false;
-  for (const { callbacks } of current.acks ?? []) callbacks?.forEach((callback) => callback(null));
-  finish(current);
+  finishWritten(current);
   return true;
 }
 

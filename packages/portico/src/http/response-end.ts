@@ -12,8 +12,9 @@ import { kExchange, type Callback, type Exchange } from './exchange';
 import { finish, finishIsObserved, leave } from './lifecycle';
 import { hasPatchedEmit, isObserved } from './observation';
 import { byteLength, checkedChunk, checkEncoding, isStrict, mayHaveBody, reportError } from './response-chunks';
-import { addPending, callAll, sendHead, sendPending, takeBuffered, WRITTEN_AT_ONCE_BYTES } from './response-write';
+import { addPending, callAll, flushPending, hasLostBytes, sendHead, sendPending, takeBuffered, WRITTEN_AT_ONCE_BYTES } from './response-write';
 import type { Response } from './server-response';
+import { hasOwnDetach } from './socket-turns';
 import { finishesEarly, stockResponse } from './stock';
 
 const { RESPONSE_FLAG_END, RESPONSE_FLAG_ACK, RESPONSE_FLAG_CLOSE } = layout;
@@ -105,6 +106,11 @@ export function finishOutput(response: Response, exchange: Exchange, chunk: Chun
   encoding: BufferEncoding | undefined): void {
   const { connection } = exchange;
   if (exchange.framed !== null) takeBuffered(exchange);
+  if (hasLostBytes(exchange)) {
+    flushPending(exchange);
+    endUnsent(response, exchange);
+    return;
+  }
   const noticed = isNoticed(response, exchange);
   const trailer = response._trailer !== '' && response.chunkedEncoding && response._hasBody ? response._trailer : '';
   const early = noticed && exchange.isCurrent && exchange.unsentBytes + exchange.pendingBytes + length <= WRITTEN_AT_ONCE_BYTES;
@@ -150,7 +156,7 @@ function finishEarly(exchange: Exchange): void {
 
 /** Whether the program could tell when the response has been sent. If not, the engine need not tell us. */
 function isNoticed(response: Response, exchange: Exchange): boolean {
-  return isObserved(response) || hasPatchedEmit(exchange.request) || exchange.endCallbacks !== null || exchange.touched
+  return isObserved(response) || hasOwnDetach(response) || hasPatchedEmit(exchange.request) || exchange.endCallbacks !== null || exchange.touched
     || (exchange.flags & layout.REQUEST_FLAG_COMPLETE) === 0 || exchange.pending !== null
     || exchange.acks !== null && exchange.acks.length > 0 || response._last && exchange.connection.hasSocket || finishIsObserved();
 }

@@ -6,13 +6,14 @@ import { inspect } from 'node:util';
 import { checksEarlyHints, writeEarlyHints } from './early-hints';
 import { RawAnswer } from '../lane/raw-answer';
 import { warnOfInterim } from './interim-status';
-import { headersSent, invalidCharacter, invalidStatusCode, nodeError, socketAssigned } from './errors';
+import { headersSent, invalidCharacter, invalidStatusCode, nodeError } from './errors';
 import { kExchange, type Callback, type Exchange } from './exchange';
 import { emitClose } from './lifecycle';
 import { end } from './response-end';
 import { SET_BEFORE, storeHead, type HeaderArgument } from './response-head';
 import { flushPending, sendHead, write } from './response-write';
 import type { Response } from './server-response';
+import { assignSocket, detachSocket } from './socket-turns';
 import { defineFramedFields, sendFramed, settle, uncork as uncorkOutput } from './framed-output';
 import { destroysInTurn, kErrored, kOutHeaders, stockResponse } from './stock';
 
@@ -220,27 +221,4 @@ function setTimeout(this: Response, milliseconds: number, callback?: () => void)
   if (exchange.isCurrent) exchange.connection.socket.setTimeout(milliseconds);
   else this.once('socket', (socket: TimedSocket) => socket.setTimeout(milliseconds));
   return this;
-}
-
-interface HttpSocket {
-  _httpMessage: unknown;
-}
-
-function assignSocket(this: Response, socket: HttpSocket): void {
-  if (this[kExchange] === undefined) {
-    stock.assignSocket.call(this, socket);
-    return;
-  }
-  if (socket._httpMessage) throw socketAssigned();
-  this[kExchange].connection.reassign(this[kExchange]);
-  this.emit('socket', socket);
-}
-
-function detachSocket(this: Response, socket: HttpSocket): void {
-  // Of another response's socket, Node's throws.
-  if (this[kExchange] === undefined || socket._httpMessage !== this) {
-    stock.detachSocket.call(this, socket);
-    return;
-  }
-  this[kExchange].connection.dequeue(this[kExchange]);
 }

@@ -108,7 +108,8 @@ export function hasRoom(exchange: Exchange): boolean {
 
 /** Defines the accessors and the listener methods. */
 export function defineState(prototype: object): void {
-  accessor(prototype, 'socket', socketOf, function set(value) { defineSocket(this, value); });
+  // What Node's constructor assigns, for a class of the program's, is no response's yet.
+  accessor(prototype, 'socket', socketOf, function set(value) { if (this[kExchange]?.response !== undefined) defineSocket(this, value); });
   accessor(prototype, 'connection', function connection() { return (this as unknown as { socket: unknown }).socket; },
     function set(value) { (this as unknown as { socket: unknown }).socket = value; });
   accessor(prototype, '_closed', sentUnobserved);

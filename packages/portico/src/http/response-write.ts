@@ -84,6 +84,7 @@ function flushScheduled(exchange: Exchange): void {
 export function flushPending(exchange: Exchange): void {
   if (exchange.pending === null || exchange.ended) return;
   const { pending, pendingBytes, connection } = exchange;
+  if (hasLostBytes(exchange)) connection.laneSocket.resetAndDestroy();
   if (connection.closed || connection.destroying) {
     exchange.pending = null;
     exchange.pendingBytes = 0;
@@ -110,6 +111,14 @@ function acknowledgeNothing(exchange: Exchange, callbacks: Callback[]): void {
   const waiting = exchange.acks?.at(-1)?.callbacks;
   if (waiting == null) process.nextTick(callAll, callbacks);
   else waiting.push(...callbacks);
+}
+
+/**
+ * Whether bytes that were to be sent have gone from their chunk: the program has transferred its `ArrayBuffer` to another
+ * thread, or made it smaller. The answer can't be completed then, and its client must see that.
+ */
+export function hasLostBytes({ pending }: Exchange): boolean {
+  return pending !== null && pending.some(({ chunk, length }) => typeof chunk !== 'string' && chunk.byteLength !== length);
 }
 
 /** Keeps a chunk until what is pending is handed over. `length` in bytes. */

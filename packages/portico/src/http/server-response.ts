@@ -70,6 +70,8 @@ export interface Response {
   writeContinue(callback?: () => void): void;
   end(chunk?: unknown, encoding?: unknown, callback?: unknown): Response;
   destroy(error?: Error): Response;
+  assignSocket(socket: unknown): void;
+  detachSocket(socket: unknown): void;
   _implicitHeader(): void;
   _finish(): void;
 }
