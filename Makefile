@@ -43,9 +43,9 @@ test-rust: ## Rust tests
 
 test-typescript: build ## TypeScript unit tests, on this machine's Node
 	@scripts/need.sh openssl curl
-	$(NODE) --test $$(find packages/portico/test -name '*.test.*') tests/wire/check-node.mjs bench/test/*.test.mjs
-	PORTICO_REQUIRE=1 $(NODE) --import ./packages/portico/dist/register.js --test tests/wire/check-portico.mjs
-	PORTICO_THREADS=1 PORTICO_REQUIRE=1 $(NODE) --import ./packages/portico/dist/register.js --test tests/wire/check-portico.mjs
+	$(NODE) --test $$(find packages/portico/test -name '*.test.*') tests/wire/check-node.mjs tests/framing/check.mjs bench/test/*.test.mjs
+	PORTICO_REQUIRE=1 $(NODE) --import ./packages/portico/dist/register.js --test tests/wire/check-portico.mjs tests/framing/check.mjs
+	PORTICO_THREADS=1 PORTICO_REQUIRE=1 $(NODE) --import ./packages/portico/dist/register.js --test tests/wire/check-portico.mjs tests/framing/check.mjs
 
 tests/node_modules/.package-lock.json: tests/package.json tests/package-lock.json
 	@# Not `npm ci`: it refuses a lock file without the optional packages of other platforms, which not every registry has.

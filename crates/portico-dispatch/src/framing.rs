@@ -11,8 +11,9 @@
 //! | wrong | what is sent can't be what the head says | before the head: 502; behind it: cut off, and the end |
 
 use portico_channel::layout::response_flag;
+use portico_http::semantics::FramingFields;
+use portico_http::semantics::response_framing::{AddedFraming, BodyEnd, ResponseFraming};
 
-use crate::head_lines::Declared;
 use crate::request::Facts;
 
 /// How far an answer is.
@@ -61,42 +62,23 @@ impl Answer {
         status: u32,
         flags: u32,
         length: u64,
-        declared: Declared,
+        fields: &FramingFields,
     ) -> Outcome {
         let has = |flag: u32| flags & flag != 0;
-        // An interim response is no answer (RFC 9110, 15.2).
-        if !(200..=999).contains(&status) {
+        let added = AddedFraming {
+            content_length: has(response_flag::CONTENT_LENGTH).then_some(length),
+            transfer_encoding: has(response_flag::TRANSFER_ENCODING),
+            in_chunks: has(response_flag::CHUNKED),
+        };
+        let Ok(framing) = ResponseFraming::of(facts.answered(), status, fields, added) else {
             return Outcome::Wrong;
-        }
-        let length = match (has(response_flag::CONTENT_LENGTH), declared.length) {
-            (true, Some(other)) if other != length => return Outcome::Wrong,
-            (true, _) => Some(length),
-            (false, other) => other,
         };
-        let is_coded = declared.is_coded || has(response_flag::TRANSFER_ENCODING);
-        let says_chunked = declared.is_chunked || has(response_flag::TRANSFER_ENCODING);
-        let in_chunks = has(response_flag::CHUNKED);
-        let mut doubtful = (declared.is_coded && has(response_flag::TRANSFER_ENCODING))
-            || (length.is_some() && is_coded)
-            // The client takes the connection for a tunnel (RFC 9110, 9.3.6).
-            || (facts.connect && status < 300);
-        *self = if facts.head || status == 204 || status == 304 {
-            if in_chunks {
-                return Outcome::Wrong;
-            }
-            Self::Sized(0)
-        } else {
-            match (length, says_chunked, in_chunks) {
-                (_, true, true) => {
-                    doubtful |= facts.is_old;
-                    Self::Chunked
-                }
-                (_, true, false) | (Some(_), false, true) => return Outcome::Wrong,
-                (Some(length), false, false) if !is_coded => Self::Sized(length),
-                _ => Self::UntilClose,
-            }
+        *self = match framing.end {
+            BodyEnd::Length(bytes) => Self::Sized(bytes),
+            BodyEnd::LastChunk => Self::Chunked,
+            BodyEnd::ConnectionEnd => Self::UntilClose,
         };
-        if doubtful || *self == Self::UntilClose {
+        if framing.is_last {
             Outcome::Last
         } else {
             Outcome::Fine
@@ -153,11 +135,12 @@ mod tests {
         ..PLAIN
     };
 
-    fn declared(length: Option<u64>, coding: &str) -> Declared {
-        Declared {
-            length,
-            is_coded: !coding.is_empty(),
+    fn declared(length: Option<u64>, coding: &str) -> FramingFields {
+        FramingFields {
+            content_length: length,
+            has_transfer_encoding: !coding.is_empty(),
             is_chunked: coding == "chunked",
+            ..FramingFields::default()
         }
     }
 
@@ -166,7 +149,7 @@ mod tests {
         use Answer::{Chunked, Sized, UntilClose};
         use Outcome::{Fine, Last};
         let none = declared(None, "");
-        let rows: &[(Facts, u32, u32, Declared, Outcome, Answer)] = &[
+        let rows: &[(Facts, u32, u32, FramingFields, Outcome, Answer)] = &[
             (PLAIN, 200, CONTENT_LENGTH, none, Fine, Sized(5)),
             (PLAIN, 200, 0, declared(Some(7), ""), Fine, Sized(7)),
             (
@@ -208,7 +191,7 @@ mod tests {
         ];
         for (facts, status, flags, declared, outcome, state) in rows {
             let mut answer = Answer::Awaited;
-            let found = answer.begin(*facts, *status, *flags, 5, *declared);
+            let found = answer.begin(*facts, *status, *flags, 5, declared);
             assert_eq!(
                 (found, answer),
                 (*outcome, *state),
@@ -229,7 +212,7 @@ mod tests {
             (HEAD, 200, CHUNKED | TRANSFER_ENCODING, declared(None, "")),
             (PLAIN, 204, CHUNKED, declared(None, "chunked")),
         ] {
-            let outcome = Answer::Awaited.begin(facts, status, flags, 5, declared);
+            let outcome = Answer::Awaited.begin(facts, status, flags, 5, &declared);
             assert_eq!(outcome, Outcome::Wrong, "{status} {flags} {declared:?}");
         }
     }

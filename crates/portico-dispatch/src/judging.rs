@@ -8,10 +8,12 @@ use portico_channel::RecordView;
 use portico_channel::layout::{command, response_flag};
 
 use crate::BreakReason;
+use portico_http::h1;
+use portico_http::semantics::field_value::is_field_value;
+
 use crate::client::{Hold, MemberIndex, Stage};
 use crate::dispatcher::Dispatcher;
 use crate::flow::Ack;
-use crate::head_lines;
 use crate::limits::{TEMPLATE_BYTES, TEMPLATES};
 use crate::member::Template;
 
@@ -88,9 +90,8 @@ impl Dispatcher {
         let (Some(reason), Some(fields)) = (reason, fields) else {
             return Verdict::Break;
         };
-        let declared = head_lines::read_fields(fields).filter(|_| {
-            reason.len() + fields.len() <= TEMPLATE_BYTES && head_lines::is_reason(reason)
-        });
+        let declared = h1::read_framing(fields)
+            .filter(|_| reason.len() + fields.len() <= TEMPLATE_BYTES && is_field_value(reason));
         let number = usize::try_from(record.word(2)).unwrap_or(usize::MAX);
         if !(1..TEMPLATES).contains(&number) {
             return Verdict::Break;

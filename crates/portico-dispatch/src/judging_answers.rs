@@ -2,6 +2,9 @@
 
 use portico_channel::RecordView;
 use portico_channel::layout::{command, response_flag};
+use portico_http::h1;
+use portico_http::semantics::FramingFields;
+use portico_http::semantics::field_value::is_field_value;
 
 use crate::answers::Refusal;
 use crate::client::{Exchange, MemberIndex, Stage};
@@ -9,7 +12,6 @@ use crate::commands::{closing, is_end};
 use crate::dispatcher::Dispatcher;
 use crate::flow::Ack;
 use crate::framing::Outcome;
-use crate::head_lines::{self, Declared};
 use crate::judging::Verdict;
 use crate::member::Template;
 
@@ -151,7 +153,7 @@ fn begin(exchange: &mut Exchange, templates: &[Template], record: RecordView<'_>
         record.word(4),
         record.flags(),
         record.long(9),
-        declared,
+        &declared,
     );
     if outcome == Outcome::Wrong {
         return Outcome::Wrong;
@@ -162,10 +164,10 @@ fn begin(exchange: &mut Exchange, templates: &[Template], record: RecordView<'_>
 }
 
 /// What the head in the record itself declares.
-fn own_fields(record: RecordView<'_>) -> Option<Declared> {
+fn own_fields(record: RecordView<'_>) -> Option<FramingFields> {
     let reason = record.bytes(RESPOND_BYTES, record.word(6))?;
     let fields = record.bytes(RESPOND_BYTES + reason.len(), record.word(7))?;
-    head_lines::read_fields(fields).filter(|_| head_lines::is_reason(reason))
+    h1::read_framing(fields).filter(|_| is_field_value(reason))
 }
 
 /// `DATA` and `END`.
@@ -176,7 +178,7 @@ fn go_on(exchange: &mut Exchange, record: RecordView<'_>) -> Outcome {
     let is_chunked = exchange.answer == crate::framing::Answer::Chunked;
     let trailers = record.bytes(SIZED_BYTES, record.word(4));
     match trailers {
-        Some(lines) if !is_chunked || head_lines::are_trailers(lines) => Outcome::Fine,
+        Some(lines) if !is_chunked || h1::are_trailers(lines) => Outcome::Fine,
         _ => Outcome::Wrong,
     }
 }
@@ -186,5 +188,5 @@ fn is_interim(exchange: &Exchange, record: RecordView<'_>) -> bool {
     !exchange.facts.is_old
         && record
             .bytes(SIZED_BYTES, record.word(4))
-            .is_some_and(head_lines::is_interim)
+            .is_some_and(h1::is_interim_head)
 }

@@ -26,7 +26,6 @@ mod dispatcher;
 mod events;
 mod flow;
 mod framing;
-mod head_lines;
 mod host_wide;
 mod id_hash;
 mod judging;

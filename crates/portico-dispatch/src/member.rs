@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use portico_channel::shared::{Broken, HostEnd};
+use portico_http::semantics::FramingFields;
 use portico_sys::{Bell, Ringer};
 
 use crate::backlog::Backlog;
-use crate::head_lines::Declared;
 use crate::host_wide::{MemberLoad, QueueCounts};
 use crate::limits::{BACKLOG_BYTES, FULL_BYTES};
 use crate::unfinished::Unfinished;
@@ -20,7 +20,7 @@ pub(crate) enum Template {
     #[default]
     Missing,
     /// One that says this of the body.
-    Declares(Declared),
+    Declares(FramingFields),
     /// One that is none, or too large: the engine never got it, and an answer that names it has no head.
     Refused,
 }

@@ -4,6 +4,7 @@ use portico_channel::RecordView;
 use portico_channel::layout::request_flag;
 use portico_http::Method;
 use portico_http::semantics::field_name;
+use portico_http::semantics::response_framing::AnsweredRequest;
 
 /// Words of `REQUEST` before its table of fields.
 const REQUEST_WORDS: usize = 11;
@@ -93,6 +94,17 @@ struct Field<'a> {
     number: u16,
     name: &'a [u8],
     value: &'a [u8],
+}
+
+impl Facts {
+    /// What matters of it to the framing of its answer.
+    pub(crate) fn answered(self) -> AnsweredRequest {
+        AnsweredRequest {
+            is_head: self.head,
+            is_connect: self.connect,
+            is_http_1_0: self.is_old,
+        }
+    }
 }
 
 /// What must be known of a request while it is in flight.

@@ -4,11 +4,13 @@
 //! requests from being smuggled, and encodes response heads. It opens no socket, reads no clock, starts no thread and
 //! keeps no connection: the engine calls it with bytes and gets offsets back.
 //!
-//! * [`semantics`]: what all versions of HTTP share: methods, names of header fields, status codes.
+//! * [`semantics`]: what all versions of HTTP share: methods, names and values of fields, what they
+//!   say of the body, status codes.
 //! * [`h1`]: HTTP/1.0 and 1.1 (RFC 9112).
 #![forbid(unsafe_code)]
 
 pub mod h1;
+mod scan;
 pub mod semantics;
 
 pub use h1::{ParseError, ParseErrorCode};

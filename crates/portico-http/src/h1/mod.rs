@@ -7,16 +7,19 @@ mod chunked;
 mod date;
 mod error;
 mod field;
+mod field_lines;
 mod head;
 mod limits;
 mod parser;
 mod response;
-mod scan;
 
 pub use chunked::{ChunkEvent, ChunkedDecoder};
 pub use date::{DateCache, HTTP_DATE_LENGTH};
 pub use error::{ParseError, ParseErrorCode};
 pub use field::{Field, Span};
+pub use field_lines::{
+    FieldLine, FieldLines, NoFieldLine, are_trailers, is_interim_head, read_framing,
+};
 pub use head::{Expect, Framing, Head};
 pub use limits::{ExcessFields, HeadLimits, InvalidHosts, MAX_CHUNK_EXTENSION_BYTES};
 pub use parser::{HeadParser, Progress, leading_blank};

@@ -166,6 +166,10 @@ pub const UPGRADE: u16 = 5;
 pub const EXPECT: u16 = 6;
 /// Number of `Proxy-Connection`.
 pub const PROXY_CONNECTION: u16 = 7;
+/// Number of `Keep-Alive`.
+pub const KEEP_ALIVE: u16 = 8;
+/// Number of `TE`.
+pub const TE: u16 = 9;
 
 /// Number of a field name, compared without regard to ASCII case; 0 if it is not in the table.
 #[must_use]
@@ -368,8 +372,8 @@ const TOKEN: [bool; 256] = {
 #[cfg(test)]
 mod tests {
     use super::{
-        CONNECTION, CONTENT_LENGTH, EXPECT, FIELD_NAMES, HOST, PROXY_CONNECTION, TRANSFER_ENCODING,
-        UPGRADE, field_name_number,
+        CONNECTION, CONTENT_LENGTH, EXPECT, FIELD_NAMES, HOST, KEEP_ALIVE, PROXY_CONNECTION, TE,
+        TRANSFER_ENCODING, UPGRADE, field_name_number,
     };
 
     #[test]
@@ -418,5 +422,7 @@ mod tests {
         assert_eq!(name(UPGRADE), "upgrade");
         assert_eq!(name(EXPECT), "expect");
         assert_eq!(name(PROXY_CONNECTION), "proxy-connection");
+        assert_eq!(name(KEEP_ALIVE), "keep-alive");
+        assert_eq!(name(TE), "te");
     }
 }

@@ -4,8 +4,8 @@ use super::host;
 use super::progress::RequestLine;
 use crate::h1::error::{ParseError, ParseErrorCode as Code};
 use crate::h1::head::{Expect, Framing, Head};
-use crate::semantics::Method;
-use crate::semantics::field_name as name;
+use crate::semantics::framing_fields::{self, LengthError, ends_in_chunked};
+use crate::semantics::{ConnectionOptions, Method, field_name as name};
 
 /// What has been learnt from the fields so far.
 #[derive(Clone, Copy, Debug, Default)]
@@ -161,33 +161,10 @@ impl Facts {
         Ok(self.flags | TRANSFER_ENCODING | chunked)
     }
 
-    /// Goes through codings in the order they were applied; several fields are one list (RFC 9112, section 6.1). Returns
-    /// whether the last is `chunked`. In a request nothing may come after it.
-    ///
-    /// As llhttp we take the list apart at commas, quoted strings or not, and let only spaces trail `chunked`: what
-    /// looks different to anyone else is refused, because then `chunked` isn't the last coding.
+    /// Whether the last coding is `chunked`; in a request nothing may come after it.
     fn codings(self, raw: &[u8]) -> Result<bool, ValueError> {
-        const REFUSED: Code = Code::InvalidTransferEncodingValue;
-        if self.has(CHUNKED) {
-            return Err((REFUSED, 0));
-        }
-        let mut offset = 0;
-        let mut chunked = false;
-        for (index, coding) in raw.split(|&byte| byte == b',').enumerate() {
-            if chunked {
-                return Err((REFUSED, offset - 1));
-            }
-            // White space before the first coding is not part of the value.
-            let trimmed = if index == 0 {
-                coding
-            } else {
-                trim_start(coding)
-            };
-            let (token, after) = trimmed.split_at_checked(7).unwrap_or((&[], trimmed));
-            chunked = token.eq_ignore_ascii_case(b"chunked") && after.iter().all(|&b| b == b' ');
-            offset += coding.len() + 1;
-        }
-        Ok(chunked)
+        ends_in_chunked(raw, self.has(CHUNKED))
+            .map_err(|at| (Code::InvalidTransferEncodingValue, at))
     }
 
     /// Connection options (RFC 9110, section 7.6.1). `Proxy-Connection` counts too, as with llhttp.
@@ -201,15 +178,14 @@ impl Facts {
     }
 
     fn connection_options(&mut self, value: &[u8]) {
-        for option in value.split(|&byte| byte == b',') {
-            let option = trim_end(trim_start(option));
-            if option.eq_ignore_ascii_case(b"close") {
-                self.flags |= CLOSE;
-            } else if option.eq_ignore_ascii_case(b"keep-alive") {
-                self.flags |= KEEP_ALIVE;
-            } else if option.eq_ignore_ascii_case(b"upgrade") {
-                self.flags |= CONNECTION_UPGRADE;
-            }
+        let mut options = ConnectionOptions::default();
+        options.learn(value);
+        for (is_set, flag) in [
+            (options.close, CLOSE),
+            (options.keep_alive, KEEP_ALIVE),
+            (options.upgrade, CONNECTION_UPGRADE),
+        ] {
+            self.flags |= if is_set { flag } else { 0 };
         }
     }
 
@@ -258,24 +234,13 @@ impl Facts {
     }
 }
 
-/// Decimal digits, and white space after them (RFC 9110, section 8.6). No sign, no list.
+/// [`framing_fields::content_length`] with llhttp's codes and places. An empty start may still become one.
 fn content_length(value: &[u8]) -> Result<u64, ValueError> {
-    let digits = value
-        .iter()
-        .take_while(|byte| byte.is_ascii_digit())
-        .count();
-    let mut length: u64 = 0;
-    for (at, digit) in value.iter().take(digits).enumerate() {
-        length = length
-            .checked_mul(10)
-            .and_then(|tens| tens.checked_add(u64::from(digit - b'0')))
-            .ok_or((Code::ContentLengthOverflow, at))?;
-    }
-    let after = value.get(digits..).unwrap_or_default();
-    match after.iter().position(|byte| !matches!(byte, b' ' | b'\t')) {
-        Some(at) => Err((Code::InvalidContentLength, digits + at)),
-        None => Ok(length),
-    }
+    framing_fields::content_length(value).or_else(|error| match error {
+        LengthError::Empty => Ok(0),
+        LengthError::Overflow(at) => Err((Code::ContentLengthOverflow, at)),
+        LengthError::NoDigit(at) => Err((Code::InvalidContentLength, at)),
+    })
 }
 
 /// Whether the value holds `100-continue` as a word of its own, where Node looks for it.
@@ -299,21 +264,4 @@ fn is_keep_alive(value: &[u8]) -> bool {
     };
     u64::from_le_bytes(*start) | 0x2020_2020_2020_2020 == u64::from_le_bytes(*b"keep-ali")
         && u16::from_le_bytes([*v, *e]) | 0x2020 == u16::from_le_bytes(*b"ve")
-}
-
-fn trim_start(bytes: &[u8]) -> &[u8] {
-    let blank = bytes
-        .iter()
-        .take_while(|byte| matches!(byte, b' ' | b'\t'))
-        .count();
-    bytes.get(blank..).unwrap_or_default()
-}
-
-pub(super) fn trim_end(bytes: &[u8]) -> &[u8] {
-    let blank = bytes
-        .iter()
-        .rev()
-        .take_while(|byte| matches!(byte, b' ' | b'\t'))
-        .count();
-    bytes.get(..bytes.len() - blank).unwrap_or_default()
 }

@@ -1,12 +1,13 @@
 //! Field lines (RFC 9112, section 5), of a head or of a trailer section.
 
-use super::facts::{self, Place};
+use super::facts::Place;
 use super::progress::Progress;
 use crate::h1::error::{ParseError, ParseErrorCode as Code};
 use crate::h1::field::{Field, FieldList};
 use crate::h1::limits::{ExcessFields, HeadLimits, InvalidHosts};
-use crate::h1::scan;
+use crate::scan;
 use crate::semantics::field_name::{self, CONTENT_LENGTH, PROXY_CONNECTION};
+use crate::semantics::field_value::trim_end;
 
 /// Longest name that [`Field`] can tell.
 const MAX_NAME_LENGTH: usize = u16::MAX as usize;
@@ -73,7 +74,7 @@ pub(super) fn parse(
             return unfinished_line(bytes, state, limits, (number, colon, value, end));
         }
         let raw = bytes.get(value..end).unwrap_or_default();
-        let trimmed = facts::trim_end(raw);
+        let trimmed = trim_end(raw);
         if number.wrapping_sub(1) < PROXY_CONNECTION {
             match state.facts.learn(number, trimmed, raw) {
                 Err((code, _))

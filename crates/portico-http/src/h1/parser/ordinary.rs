@@ -13,7 +13,7 @@ use super::progress::RequestLine;
 use crate::h1::field::{Field, FieldList, Span};
 use crate::h1::head::Head;
 use crate::h1::limits::HeadLimits;
-use crate::h1::scan;
+use crate::scan;
 use crate::semantics::Method;
 use crate::semantics::field_name::{self, HOST, PROXY_CONNECTION};
 

@@ -9,7 +9,7 @@
 //! Visible characters that RFC 3986 wants escaped (`|`, `"`, `{`, ...) are let through, as browsers send them.
 
 use crate::h1::error::{ParseError, ParseErrorCode as Code};
-use crate::h1::scan;
+use crate::scan;
 
 /// Where in a target the next byte stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

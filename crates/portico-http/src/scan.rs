@@ -8,7 +8,7 @@ const LANES: usize = 16;
 
 /// Index of the first byte at or after `from` that a field value can't contain (RFC 9110, section 5.5): CR, LF, and
 /// control characters other than the tab. The length of `bytes` if there is none.
-pub(super) fn value_end(bytes: &[u8], from: usize) -> usize {
+pub(crate) fn value_end(bytes: &[u8], from: usize) -> usize {
     let index = control(bytes, from);
     if bytes.get(index) == Some(&b'\t') {
         value_end_after_tab(bytes, index)
@@ -29,7 +29,7 @@ fn value_end_after_tab(bytes: &[u8], tab: usize) -> usize {
 
 /// Index of the first control character, tabs included, at or after `from`.
 #[inline(always)]
-pub(super) fn control(bytes: &[u8], from: usize) -> usize {
+pub(crate) fn control(bytes: &[u8], from: usize) -> usize {
     find(bytes, from, is_control)
 }
 
@@ -41,7 +41,7 @@ fn is_control(block: u8x16) -> u8x16 {
 
 /// Number of letters, digits, hyphens and underscores that a block begins with.
 #[inline]
-pub(super) fn plain_start(block: &[u8; LANES]) -> usize {
+pub(crate) fn plain_start(block: &[u8; LANES]) -> usize {
     let block = u8x16::new(*block);
     let letter = within(block | u8x16::splat(0x20), b'a', b'z');
     let digit = within(block, b'0', b'9');
@@ -52,7 +52,7 @@ pub(super) fn plain_start(block: &[u8; LANES]) -> usize {
 /// Whether the last `length` bytes before an index are a host of at most 32 letters, digits, dots and hyphens, with or
 /// without a port.
 #[inline]
-pub(super) fn ends_in_plain_host(before: &[u8], length: usize) -> bool {
+pub(crate) fn ends_in_plain_host(before: &[u8], length: usize) -> bool {
     let Some((rest, last)) = before.split_last_chunk::<LANES>() else {
         return false;
     };
@@ -97,7 +97,7 @@ fn within(block: u8x16, low: u8, high: u8) -> u8x16 {
 /// Index of the first byte at or after `from` outside of the visible ASCII characters. The length of `bytes` if there
 /// is none.
 #[inline(always)]
-pub(super) fn visible_end(bytes: &[u8], from: usize) -> usize {
+pub(crate) fn visible_end(bytes: &[u8], from: usize) -> usize {
     find(bytes, from, |block| {
         block.min(u8x16::splat(0x20)).simd_eq(block) | block.max(u8x16::splat(0x7f)).simd_eq(block)
     })
@@ -105,7 +105,7 @@ pub(super) fn visible_end(bytes: &[u8], from: usize) -> usize {
 
 /// The colons of a block, as bits.
 #[inline(always)]
-pub(super) fn colons(block: &[u8; LANES]) -> u32 {
+pub(crate) fn colons(block: &[u8; LANES]) -> u32 {
     u8x16::new(*block).simd_eq(u8x16::splat(b':')).to_bitmask()
 }
 
