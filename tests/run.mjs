@@ -34,7 +34,7 @@ if (files.some((name) => name.includes('next'))) await buildNext(); // not withi
 const failed = [];
 for (const name of values.node ?? Object.keys(NODES)) {
   const node = NODES[name];
-  if (!node || !existsSync(node)) throw new Error(`no Node ${name}: run npm ci in tests/`);
+  if (!node || !existsSync(node)) throw new Error(`no Node ${name}: run npm install --no-save --ignore-scripts in tests/`);
   const version = spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout.trim();
   console.log(`\n=== ${files.length} test files on Node ${version}, ${values.plain ? 'plain' : 'Portico'}`);
   if (!(await runOn(node, files))) failed.push(version);

@@ -4,7 +4,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { existsSync } from 'node:fs';
-import { freePort, startHost } from '../../support/start-host.mjs';
+import { startHost } from '../../support/start-host.mjs';
 import { environment, preload, testsFolder } from '../../support/mode.mjs';
 
 /** Portico's drives. `stock` is node:http, which they are compared with. */
@@ -15,7 +15,7 @@ const SERVER = join(import.meta.dirname, 'server.cjs');
 /** The program of a Node version by the name that tests/run.mjs gives it. */
 export function nodeProgram(name) {
   const program = name === 'this' ? process.execPath : join(testsFolder, `node_modules/node-${name}/bin/node`);
-  if (!existsSync(program)) throw new Error(`no Node ${name}: run npm ci in tests/`);
+  if (!existsSync(program)) throw new Error(`no Node ${name}: run npm install --no-save --ignore-scripts in tests/`);
   return program;
 }
 
