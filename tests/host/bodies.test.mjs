@@ -1,15 +1,12 @@
 // Bodies behind a host: the same scenarios as for an engine of one's own, with node:http as the oracle.
 
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { promisify } from 'node:util';
+import { scenarioLogs } from '../robustness/lib/scenario-logs.mjs';
 import { environment, testsFolder } from '../support/mode.mjs';
 import { startHost } from '../support/start-host.mjs';
 
-const run = promisify(execFile);
-const runner = join(testsFolder, 'robustness/lib/run-scenarios.cjs');
 const file = join(testsFolder, 'robustness/scenarios/bodies.cjs');
 
 /** What a connection of a host does otherwise, since other processes may share it. */
@@ -18,9 +15,9 @@ const differs = new Set(['a_socket_that_stays_paused_is_not_read']);
 test('bodies that are read slowly, in part or not at all', async (t) => {
   const host = await startHost(t);
   const hosted = { ...host.env, SCENARIOS_HOSTED_PORT: String(host.port) };
-  const [node, portico] = await Promise.all([
-    logsOf([], { ...environment('', {}), PORTICO_REQUIRE: '' }),
-    logsOf(['--import', 'portico/register'], hosted),
+  const [{ logs: node }, { logs: portico }] = await Promise.all([
+    scenarioLogs(file, [], { ...environment('', {}), PORTICO_REQUIRE: '' }),
+    scenarioLogs(file, ['--import', 'portico/register'], hosted),
   ]);
   assert.ok(Object.keys(node).length > 0);
   // A host has certificates of its own.
@@ -30,8 +27,3 @@ test('bodies that are read slowly, in part or not at all', async (t) => {
     });
   }
 });
-
-async function logsOf(flags, env) {
-  const { stdout } = await run(process.execPath, [...flags, runner, file], { cwd: testsFolder, env, timeout: 300_000, maxBuffer: 1 << 26 });
-  return JSON.parse(stdout.trimEnd().split('\n').at(-1));
-}

@@ -9,7 +9,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import tls from 'node:tls';
-import { freePort, startHost } from '../support/start-host.mjs';
+import { freePort } from '../support/free-port.mjs';
+import { startHost } from '../support/start-host.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-names-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

@@ -8,7 +8,8 @@ import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { testsFolder } from '../support/mode.mjs';
 import { curl, eventually } from '../support/clients.mjs';
-import { freePort, startHost } from '../support/start-host.mjs';
+import { freePort } from '../support/free-port.mjs';
+import { startHost } from '../support/start-host.mjs';
 
 /** Starts the cluster and waits until both workers listen. */
 async function startCluster(t, where, { flags = [], env }) {

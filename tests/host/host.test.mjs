@@ -12,7 +12,8 @@ import { promisify } from 'node:util';
 import { curl, eventually, request } from '../support/clients.mjs';
 import { startLoad } from '../support/load.mjs';
 import { testsFolder } from '../support/mode.mjs';
-import { freePort, portico, startHost } from '../support/start-host.mjs';
+import { freePort } from '../support/free-port.mjs';
+import { portico, startHost } from '../support/start-host.mjs';
 
 const APP = 'host/apps/member.cjs';
 const run = promisify(execFile);

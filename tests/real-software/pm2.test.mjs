@@ -10,7 +10,8 @@ import { promisify } from 'node:util';
 import { eventually, request } from '../support/clients.mjs';
 import { readCounters } from '../support/counters.mjs';
 import { environment, plain, preload, testsFolder } from '../support/mode.mjs';
-import { freePort, startHost } from '../support/start-host.mjs';
+import { freePort } from '../support/free-port.mjs';
+import { startHost } from '../support/start-host.mjs';
 
 const run = promisify(execFile);
 const script = join(testsFolder, 'node_modules/pm2/bin/pm2');

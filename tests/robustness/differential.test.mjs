@@ -3,19 +3,16 @@
 // which proves that the scenarios are deterministic.)
 
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { promisify } from 'node:util';
 import { readCounters } from '../support/counters.mjs';
-import { environment, plain, preload, testsFolder } from '../support/mode.mjs';
+import { environment, plain, preload } from '../support/mode.mjs';
 import { chosen } from './chosen-differences.mjs';
+import { scenarioLogs } from './lib/scenario-logs.mjs';
 
-const run = promisify(execFile);
 const folder = join(import.meta.dirname, 'scenarios');
-const runner = join(import.meta.dirname, 'lib/run-scenarios.cjs');
 const scratch = mkdtempSync(join(tmpdir(), 'portico-diff-'));
 process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
 
@@ -38,9 +35,7 @@ for (const file of readdirSync(folder).filter((name) => name.endsWith('.cjs') &&
 
 async function logsOf(file, flags, env) {
   try {
-    const options = { cwd: testsFolder, env: { ...environment('', {}), PORTICO_REQUIRE: '', ...env }, timeout: 300_000, maxBuffer: 1 << 26 };
-    const { stdout } = await run(process.execPath, [...flags, runner, join(folder, file)], options);
-    return { logs: JSON.parse(stdout.trimEnd().split('\n').at(-1)) };
+    return await scenarioLogs(join(folder, file), flags, { ...environment('', {}), PORTICO_REQUIRE: '', ...env });
   } catch (error) {
     return { failure: `${file}: ${error.message}\n${error.stderr ?? ''}` };
   }

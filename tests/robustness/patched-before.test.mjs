@@ -2,22 +2,19 @@
 // the bytes are the same.
 
 import assert from 'node:assert/strict';
-import { execFile, execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { promisify } from 'node:util';
 import { readCounters } from '../support/counters.mjs';
-import { environment, plain, preload, testsFolder } from '../support/mode.mjs';
+import { environment, plain, preload } from '../support/mode.mjs';
+import certificate from './lib/certificate.cjs';
+import { scenarioLogs } from './lib/scenario-logs.mjs';
 
-const run = promisify(execFile);
 const scratch = mkdtempSync(join(tmpdir(), 'portico-before-'));
 process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
-const key = join(scratch, 'key.pem');
-const cert = join(scratch, 'cert.pem');
-execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', key, '-out', cert,
-  '-subj', '/CN=localhost', '-days', '2'], { stdio: 'ignore' });
+const [key, cert] = ['key', 'cert'].map((name) => join(scratch, `${name}.pem`));
+for (const [name, path] of Object.entries({ key, cert })) writeFileSync(path, certificate[name]);
 
 const file = (name) => join(import.meta.dirname, name);
 const response = (...names) => names.map((name) => `http.ServerResponse.${name}`).join();
@@ -36,12 +33,9 @@ const WRAPPED = {
   'what an agent wraps': `http.createServer,https.createServer,http.Server.emit,https.Server.emit,${response('writeHead', 'write', 'end', 'setHeader', 'removeHeader', 'appendHeader', 'emit')}`,
 };
 
-async function logsOf(wrapped, flags, env) {
-  const { stdout, stderr } = await run(process.execPath, ['--require', file('preloads/wrappers.cjs'), ...flags, file('lib/run-scenarios.cjs'), file('preloads/scenarios.cjs')], {
-    cwd: testsFolder, env: { ...env, WRAPPED: wrapped, HTTPS_KEY: key, HTTPS_CERT: cert, NODE_NO_WARNINGS: '' }, timeout: 120_000, maxBuffer: 1 << 26,
-  });
-  return { logs: JSON.parse(stdout.trimEnd().split('\n').at(-1)), stderr };
-}
+const logsOf = (wrapped, flags, env) => scenarioLogs(file('preloads/scenarios.cjs'), ['--require', file('preloads/wrappers.cjs'), ...flags], {
+  ...env, WRAPPED: wrapped, HTTPS_KEY: key, HTTPS_CERT: cert, NODE_NO_WARNINGS: '',
+});
 
 describe('wrappers that were there before', { concurrency: 2 }, () => {
   for (const [name, wrapped] of Object.entries(WRAPPED)) {

@@ -8,17 +8,9 @@ import net from 'node:net';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../../../tests/support/free-port.mjs';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
-
-async function freePort() {
-  const server = net.createServer().listen(0);
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 /** Starts the site. `text` grows with what it says. */
 function start(t, ports) {

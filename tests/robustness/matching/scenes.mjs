@@ -1,9 +1,7 @@
 // Where the load goes: node:http, the drives, and a host whose processes are killed and replaced meanwhile.
 
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { join } from 'node:path';
+import { startNode } from '../../support/child.mjs';
 import { environment, preload, testsFolder } from '../../support/mode.mjs';
 import { startHost } from '../../support/start-host.mjs';
 import { startMatching } from './load.mjs';
@@ -34,7 +32,7 @@ async function embedded({ ms, seed }, flags, extra) {
     if (server.child.exitCode !== null) ledger.wrong(undefined, `the server ended:\n${server.output()}`);
     return ledger;
   } finally {
-    await server.end('SIGKILL');
+    await server.kill('SIGKILL');
   }
 }
 
@@ -50,14 +48,14 @@ async function hosted({ ms, seed }) {
       every(KILL_EVERY_MS, ms, async () => {
         const victim = members.shift();
         load.ledger.death(victim.child.pid);
-        await victim.end('SIGKILL');
+        await victim.kill('SIGKILL');
         members.push(await start());
       }),
       every(REPLACE_EVERY_MS, ms, async () => {
         members.push(await start());
         const member = members.shift();
         leaving.add(member);
-        member.end('SIGTERM').then(() => leaving.delete(member));
+        member.kill('SIGTERM').then(() => leaving.delete(member));
       }),
     ];
     await Promise.all([pause(ms), ...turnover]);
@@ -67,7 +65,7 @@ async function hosted({ ms, seed }) {
     }
     return ledger;
   } finally {
-    await Promise.all([...members, ...leaving].map((member) => member.end('SIGKILL')));
+    await Promise.all([...members, ...leaving].map((member) => member.kill('SIGKILL')));
     for (const cleanup of cleanups) await cleanup();
   }
 }
@@ -82,26 +80,6 @@ async function every(periodMs, ms, action) {
 }
 
 async function startApp(flags, where, env) {
-  const child = spawn(process.execPath, [...flags, APP, where], { cwd: testsFolder, env, stdio: ['ignore', 'pipe', 'pipe'] });
-  const ended = once(child, 'exit');
-  const lines = [];
-  const listening = new Promise((resolve) => {
-    for (const stream of [child.stdout, child.stderr]) {
-      createInterface({ input: stream }).on('line', (line) => {
-        lines.push(line);
-        if (line.startsWith('listening ')) resolve(Number(line.slice('listening '.length)));
-      });
-    }
-  });
-  const output = () => lines.join('\n');
-  const port = await Promise.race([listening, ended.then(() => {
-    throw new Error(`the application ended:\n${output()}`);
-  })]);
-  return {
-    child, port, output,
-    end: async (signal) => {
-      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
-      await ended;
-    },
-  };
+  const app = await startNode([...flags, APP, where], { ready: /^listening (\d+)/, cwd: testsFolder, env });
+  return { ...app, port: Number(app.match[1]) };
 }
