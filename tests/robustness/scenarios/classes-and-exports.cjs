@@ -241,6 +241,29 @@ module.exports = {
       res.end();
     }));
   },
+  names_in_messages_and_stacks: async (log) => {
+    const linesOf = (action, count) => {
+      try {
+        return action();
+      } catch (error) {
+        return error.stack.split('\n').slice(0, count).map((line) => line.replace(/\(?(node:|file:|\/).*/, '')).join('\n');
+      }
+    };
+    for (const options of [{}, { ServerResponse: class Mine extends http.ServerResponse {}, IncomingMessage: class Own extends http.IncomingMessage {} }]) {
+      await serveOnce(http, (req, res) => {
+        for (const each of [req, res, req.socket]) log('server', linesOf(() => JSON.stringify(each), 3));
+        for (const each of [req, res, req.socket]) log('server', util.inspect(each, { depth: -1 }), String(each), util.inspect({ each }, { depth: 0 }));
+        log('server', linesOf(() => req.missing(), 1), linesOf(() => res.missing(), 1), req.joinDuplicateHeaders);
+        res.end();
+        log('server', linesOf(() => res.setHeader('a', 'b'), 2));
+        log('server', linesOf(() => res.writeHead(200), 1));
+      }, get(), options);
+    }
+    await serveOnce(http, (req, res) => {
+      log('server', req.joinDuplicateHeaders);
+      res.end();
+    }, get(), { joinDuplicateHeaders: true });
+  },
   a_second_handler_module: async (log) => {
     log('server', attempt(() => new http.ServerResponse({ method: 'HEAD' }).hasHeader('x')));
     log('server', attempt(() => new http.OutgoingMessage().end()));

@@ -62,10 +62,10 @@ Object.defineProperty(IncomingMessage, Symbol.hasInstance, {
 /** The exchange that a class of the program's is being constructed for. */
 let constructing: Exchange | null = null;
 
-/** What `new` of a lean request runs: no constructor of Node's. */
-function LeanRequest(this: Request, exchange: Exchange): void {
+/** What `new` of a lean request runs: no constructor of Node's. Its name is the one that stacks and messages show. */
+const LeanRequest = function IncomingMessage(this: Request, exchange: Exchange): void {
   this[kExchange] = exchange;
-}
+};
 LeanRequest.prototype = prototype;
 const LeanRequestClass = LeanRequest as unknown as new (exchange: Exchange) => Request;
 
@@ -180,7 +180,7 @@ computed('rawHeaders', rawHeaders);
 computed('httpVersionMajor', () => 1);
 computed('httpVersionMinor', minorVersion);
 computed('httpVersion', (exchange) => `1.${minorVersion(exchange)}`);
-computed('joinDuplicateHeaders', (exchange) => exchange.connection.server.server.joinDuplicateHeaders);
+computed('joinDuplicateHeaders', (exchange) => exchange.connection.server.server.joinDuplicateHeaders || null);
 computed('socket', (exchange) => exchange.connection.socket);
 computed('client', (_, request) => request.socket);
 computed('upgrade', (exchange) => (exchange.flags & REQUEST_FLAG_UPGRADE) !== 0);

@@ -89,12 +89,12 @@ const prototype = ServerResponse.prototype = Object.create(stockResponse as obje
   constructor: { value: ServerResponse, writable: true, configurable: true },
 }) as Record<string | symbol, unknown>;
 
-/** What `new` of a lean response runs: no constructor of Node's. */
-function LeanResponse(this: Response, exchange: Exchange): void {
+/** What `new` of a lean response runs: no constructor of Node's. Its name is the one that stacks and messages show. */
+const LeanResponse = function ServerResponse(this: Response, exchange: Exchange): void {
   this[kExchange] = exchange;
   this.req = exchange.request;
   this.finished = false;
-}
+};
 LeanResponse.prototype = prototype;
 const LeanResponseClass = LeanResponse as unknown as new (exchange: Exchange) => Response;
 

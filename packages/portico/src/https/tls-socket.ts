@@ -195,7 +195,7 @@ const members = {
 };
 
 /** Only for its prototype; `constructor` stays `tls.TLSSocket`. */
-function TlsConnectionSocket(): void { /* Never called. */ }
+const TlsConnectionSocket = function TLSSocket(): void { /* Never called. */ };
 TlsConnectionSocket.prototype = Object.create(tls.TLSSocket.prototype) as object;
 defineSocketMembers(TlsConnectionSocket.prototype as object);
 for (const [name, value] of Object.entries(members)) {

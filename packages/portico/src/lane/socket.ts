@@ -14,7 +14,7 @@ import type { Server, Socket } from 'node:net';
 import { carryOver } from '../http/carry-over';
 import { enumerateAsNode } from '../http/enumerability';
 import { socketEncoding } from '../http/errors';
-import { ConnectionParser } from '../http/connection-parser';
+import { HTTPParser } from '../http/http-parser';
 import { abandonRequests, abandonResponse, httpData, onSocketTimeout, socketEnded, socketError } from '../http/socket-events';
 import type { Connection } from './connection';
 import { SocketHandle } from './socket-handle';
@@ -27,7 +27,7 @@ export const kConnection = Symbol('portico.connection');
 export interface LaneSocket extends Socket {
   [kConnection]: Connection;
   server: Server | null;
-  parser: ConnectionParser | null;
+  parser: HTTPParser | null;
   _httpMessage: unknown;
   _paused: boolean;
   _handle: SocketHandle | null;
@@ -231,7 +231,7 @@ export function defineSocketMembers(prototype: object): void {
  * The socket of a connection, for `new` or `Reflect.construct` with a prototype that `defineSocketMembers` has seen.
  * Runs Node's own constructor. Once for each connection.
  */
-export function ConnectionSocket(this: LaneSocket, connection: Connection): void {
+export const ConnectionSocket = function Socket(this: LaneSocket, connection: Connection): void {
   const { server } = connection.server;
   // Not enumerable: whoever prints a socket, or compares two in a test, must not walk through the whole engine.
   Object.defineProperty(this, kConnection, { value: connection });
@@ -242,7 +242,7 @@ export function ConnectionSocket(this: LaneSocket, connection: Connection): void
   });
   this.server = server;
   this._paused = false;
-  this.parser = new ConnectionParser(this);
+  this.parser = new HTTPParser(this);
   // Not by the socket's own method, which would make the stream flow: the bytes don't come by it.
   EventEmitter.prototype.on.call(this, 'data', httpData);
   this.on('timeout', onSocketTimeout);
@@ -251,7 +251,7 @@ export function ConnectionSocket(this: LaneSocket, connection: Connection): void
   this.on('close', abandonRequests);
   if (connection.requests > 0) watchResponse(this);
   if (connection.timeoutMs > 0) this.timeout = connection.timeoutMs;
-}
+};
 ConnectionSocket.prototype = plainPrototype();
 carryOver(ConnectionSocket.prototype as object, 'net.Socket');
 

@@ -7,7 +7,7 @@ import type { LaneSocket } from '../lane/socket';
 import { kConnection } from '../lane/socket';
 
 /** Node's parser object, as far as programs know it. */
-export class ConnectionParser {
+export class HTTPParser {
   readonly socket: LaneSocket;
 
   constructor(socket: LaneSocket) {
