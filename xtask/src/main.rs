@@ -1,6 +1,9 @@
 //! Generates what exists twice: `cargo run -p xtask -- generate` writes the TypeScript copies of the tables that Rust
-//! owns and the reference page of the configuration, `-- check` fails if a copy is out of date.
+//! owns and the reference page of the configuration, `-- check` fails if a copy is out of date, or an import runs against
+//! the layers of the crates or the folders of the package.
 
+mod folders;
+mod layers;
 mod layout;
 mod tables;
 mod tls;
@@ -18,7 +21,11 @@ fn main() -> ExitCode {
         }
     };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    match run(&root, check) {
+    let result = run(&root, check).and_then(|()| match check {
+        true => layers::check(&root).and_then(|()| folders::check(&root)),
+        false => Ok(()),
+    });
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(text) => {
             eprintln!("{text}");

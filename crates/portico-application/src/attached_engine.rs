@@ -6,8 +6,9 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use portico_channel::layout::{SLOT_BITS, SLOT_MASK, command};
 use portico_channel::shared::{ApplicationEnd, OpenError};
-use portico_channel::{EventWriter, External, RecordView, Records};
-use portico_engine::{CommandError, Counters, TurnOutcome};
+use portico_channel::{
+    CommandError, Counters, EventWriter, External, RecordView, Records, TurnOutcome,
+};
 use portico_sys::{Bell, Ringer};
 
 use crate::lane::Lane;

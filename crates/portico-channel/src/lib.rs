@@ -5,9 +5,11 @@
 //! here knows sockets, HTTP or JavaScript. The engine, the host and the Node add-on stand on this crate.
 
 mod command_writer;
+mod counters;
 mod event_writer;
 mod external;
 pub mod layout;
+mod outcome;
 mod outside_body;
 mod record_reader;
 mod ring;
@@ -16,8 +18,10 @@ mod sleeper;
 mod sync;
 
 pub use command_writer::{CommandWriter, Response};
+pub use counters::Counters;
 pub use event_writer::{EventWriter, NeedSpace, Record, padded};
 pub use external::{External, LentBytes};
+pub use outcome::{CommandError, TurnOutcome};
 pub use outside_body::{OutsideBody, Placing};
 pub use record_reader::{Malformed, RecordView, Records};
 pub use ring::{RingReader, RingWriter, ring};

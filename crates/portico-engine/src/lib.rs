@@ -10,7 +10,6 @@ mod clock;
 mod connection;
 mod connection_table;
 mod core;
-mod counters;
 mod exchanges;
 mod h1;
 mod ids;
@@ -28,8 +27,8 @@ mod timers;
 mod tls_contexts;
 mod transport;
 
-pub use counters::Counters;
-pub use ids::{CommandError, ListenerId, TurnOutcome};
+pub use ids::ListenerId;
 pub use options::ListenerOptions;
+pub use portico_channel::{CommandError, Counters, TurnOutcome};
 pub use shard::Shard;
 pub use threaded::ThreadedEngine;

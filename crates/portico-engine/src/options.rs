@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// Settings of a listener and of the connections that come through it. Defaults are Node 26's.
+/// Settings of a listener and of the connections that come through it. What Node has defaults to Node 26's value, the
+/// rest is off but for `strict_host`.
 ///
 /// A zero duration or number switches the limit off unless said otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
