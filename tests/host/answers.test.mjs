@@ -2,23 +2,21 @@
 // answers ends its process, or costs another request anything.
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { describe, test } from 'node:test';
 import { curl, eventually, raw } from '../support/clients.mjs';
 import { testsFolder } from '../support/mode.mjs';
+import { startNode } from '../support/child.mjs';
 import { startHost } from '../support/start-host.mjs';
 
 const APP = 'host/apps/odd-answers.cjs';
 
 /** The same program on node:http; resolves with its port. */
 async function plainNode(t) {
-  const child = spawn(process.execPath, [join(testsFolder, APP), '0'], { stdio: ['ignore', 'pipe', 'inherit'], env: { PATH: process.env.PATH } });
-  t.after(() => child.kill('SIGKILL'));
-  const [line] = await once(createInterface({ input: child.stdout }), 'line');
-  return JSON.parse(line.replace('listening ', '')).port;
+  const { match } = await startNode([join(testsFolder, APP), '0'], {
+    ready: /^listening (.*)/, started: ({ kill }) => t.after(() => kill()), env: { PATH: process.env.PATH },
+  });
+  return JSON.parse(match[1]).port;
 }
 
 const ask = (path, version = '1.1') => `GET /${path} HTTP/${version}\r\nHost: x\r\n`;

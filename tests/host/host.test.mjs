@@ -12,6 +12,7 @@ import { promisify } from 'node:util';
 import { curl, eventually, request } from '../support/clients.mjs';
 import { startLoad } from '../support/load.mjs';
 import { testsFolder } from '../support/mode.mjs';
+import { startNode } from '../support/child.mjs';
 import { freePort } from '../support/free-port.mjs';
 import { portico, startHost } from '../support/start-host.mjs';
 
@@ -134,13 +135,11 @@ function ownPlace(folder) {
 
 /** Starts a member that no host of the test's is behind. Resolves when it listens, or has said why not. */
 async function startAlone(t, env, prefix, name, { uid } = {}) {
-  const child = spawn(process.execPath, ['--import', 'portico/register', join(testsFolder, APP), prefix, name], {
-    cwd: testsFolder, env, stdio: ['ignore', 'pipe', 'inherit'], ...(uid !== undefined && { uid, gid: uid }),
+  const { child, match } = await startNode(['--import', 'portico/register', join(testsFolder, APP), prefix, name], {
+    ready: uid === undefined ? /^listening/ : /^(listening|error) .*/, started: ({ kill }) => t.after(() => kill()),
+    cwd: testsFolder, env, ...(uid !== undefined && { uid, gid: uid }),
   });
-  t.after(() => child.kill('SIGKILL'));
-  const [text] = await once(child.stdout, 'data');
-  child.said = String(text);
-  if (uid === undefined) assert.match(child.said, /^listening/);
+  child.said = match[0];
   return child;
 }
 

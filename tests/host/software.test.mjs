@@ -3,15 +3,14 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { spawn } from 'node:child_process';
 import http from 'node:http';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { chromium } from 'playwright-core';
 import { io } from 'socket.io-client';
 import { WebSocket } from 'ws';
 import { curl, request } from '../support/clients.mjs';
+import { startNode } from '../support/child.mjs';
 import { startHost } from '../support/start-host.mjs';
 import { testsFolder } from '../support/mode.mjs';
 
@@ -91,13 +90,9 @@ test('a thousand prefixes of one process', { timeout: 300_000 }, async (t) => {
 test('the chat, with a browser', { skip: !existsSync('/usr/bin/chromium') && 'there is no Chromium' }, async (t) => {
   const host = await startHost(t);
   const chat = join(testsFolder, '../examples/chat/start.mjs');
-  const child = spawn(process.execPath, ['--import', 'portico/register', chat], {
-    cwd: join(testsFolder, '..'), env: { ...host.env, HTTP_PORT: String(host.port) }, stdio: ['ignore', 'pipe', 'inherit'],
+  const { child, ended } = await startNode(['--import', 'portico/register', chat], {
+    ready: /Ctrl-C/, started: ({ kill }) => t.after(() => kill()), cwd: join(testsFolder, '..'), env: { ...host.env, HTTP_PORT: String(host.port) },
   });
-  const ended = once(child, 'exit');
-  t.after(() => child.kill('SIGKILL'));
-  const lines = createInterface({ input: child.stdout });
-  for await (const line of lines) if (line.includes('Ctrl-C')) break;
   const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-dev-shm-usage'] });
   t.after(() => browser.close());
   const open = async (path, name) => {

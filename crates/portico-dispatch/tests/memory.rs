@@ -7,13 +7,7 @@ mod support;
 use std::io::Read;
 
 use portico_channel::layout::{command, event, response_flag as flag};
-use support::Host;
-
-/// Resident bytes of this process.
-fn resident() -> usize {
-    let text = std::fs::read_to_string("/proc/self/statm").unwrap();
-    text.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
-}
+use support::{Host, resident};
 
 #[test]
 fn a_client_that_does_not_read_costs_a_window_and_holds_up_nobody() {

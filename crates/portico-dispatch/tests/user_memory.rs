@@ -9,16 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use portico_channel::CommandWriter;
 use portico_channel::layout::command;
 use portico_dispatch::{BreakReason, BrokenMember, QueueOptions, UserMemory};
-use support::{App, Host, RawMember, until};
+use support::{App, Host, RawMember, resident, until};
 
 /// One at a time, for the measurements.
 static ALONE: Mutex<()> = Mutex::new(());
-
-/// Resident bytes of this process.
-fn resident() -> usize {
-    let text = std::fs::read_to_string("/proc/self/statm").unwrap();
-    text.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
-}
 
 /// A host with an application that behaves, and a prefix for those that don't.
 fn host() -> (Host, App) {

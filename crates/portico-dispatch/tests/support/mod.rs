@@ -27,6 +27,12 @@ pub(crate) use raw_member::RawMember;
 /// How long anything may take before a test fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Resident bytes of this process.
+pub(crate) fn resident() -> usize {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+    text.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
+}
+
 pub(crate) struct Host {
     pub(crate) shards: Vec<ShardThread>,
     pub(crate) address: SocketAddr,
