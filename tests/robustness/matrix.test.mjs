@@ -4,6 +4,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { plain } from '../support/mode.mjs';
+import { crowdRows, runCrowd } from './matrix/crowd.mjs';
+import { DRIVES, nodeProgram, startDrive } from './matrix/drives.mjs';
 import { describe, matrix } from './matrix/matrix.mjs';
 import { parseRow } from './matrix/rows.mjs';
 
@@ -28,3 +30,15 @@ test('rows of the hostile matrix come to what node:http comes to', async () => {
   const { failures } = await matrix(ROWS.map(parseRow), { drives: ['inline'] });
   assert.equal(failures.map((failure) => describe(failure, 'this')).join('\n'), '');
 });
+
+// node:http hangs where a body that was begun is left, if it is large.
+for (const name of plain ? [] : DRIVES) {
+  test(`no body that is left hangs its connection, many at once, ${name}`, async () => {
+    const drive = await startDrive(name, nodeProgram('this'));
+    try {
+      assert.equal((await runCrowd(crowdRows(), drive)).join('\n'), '');
+    } finally {
+      await drive.stop();
+    }
+  });
+}

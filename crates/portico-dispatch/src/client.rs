@@ -87,11 +87,13 @@ pub(crate) struct Hold {
     pub(crate) by_member: bool,
     /// We: whoever they are for is behind, or no member has the request yet.
     pub(crate) by_us: bool,
+    /// Its member wants no more of this body at all: the engine drops it, and takes no notice of holds.
+    pub(crate) discarded: bool,
 }
 
 impl Hold {
     pub(crate) fn is_held(self) -> bool {
-        self.by_member || self.by_us
+        !self.discarded && (self.by_member || self.by_us)
     }
 }
 

@@ -6,7 +6,7 @@ use portico_channel::layout::{SHUTDOWN_CLOSE, command};
 use portico_engine::Shard;
 
 use crate::answers::{self, Refusal};
-use crate::client::{Client, MemberIndex, Stage};
+use crate::client::{Client, Hold, MemberIndex, Stage};
 use crate::commands::CommandBuffer;
 use crate::dispatcher::Dispatcher;
 use crate::flow::Flow;
@@ -141,6 +141,7 @@ impl Dispatcher {
             }
             if let Some((sequence, _)) = client.trailing.take_if(|(_, owner)| *owner == index) {
                 commands.record(command::DISCARD, 0, &[client.token, sequence], &[]);
+                client.hold = Hold::default();
             }
             match fate {
                 Fate::GoesOn => {}

@@ -7,11 +7,10 @@ use portico_channel::layout::{SHUTDOWN_CLOSE, command};
 use portico_channel::{CommandWriter, EventWriter};
 
 use crate::answers::{self, Refusal};
-use crate::client::{Client, Clients, Exchange, Hold, MemberIndex, Stage};
+use crate::client::{Clients, Exchange, Hold, MemberIndex, Stage};
 use crate::flow::Flow;
 use crate::host_wide::HostWide;
 use crate::id_hash::IdMap;
-use crate::limits::{BEHIND_BYTES, CAUGHT_UP_BYTES};
 use crate::listening::Listening;
 use crate::member::Member;
 use crate::queue::Queue;
@@ -243,40 +242,6 @@ impl Dispatcher {
         }
     }
 
-    /// Takes no more of what is arriving, for our own reasons.
-    pub(crate) fn hold_back(client: &mut Client, commands: &mut CommandWriter) {
-        Self::set_hold(client, commands, |hold| hold.by_us = true);
-    }
-
-    /// Takes more of it again, unless its member doesn't want any.
-    pub(crate) fn let_go(client: &mut Client, commands: &mut CommandWriter) {
-        Self::set_hold(client, commands, |hold| hold.by_us = false);
-    }
-
-    /// The member that wanted no more has no say in it now.
-    pub(crate) fn end_pause(client: &mut Client, commands: &mut CommandWriter) {
-        Self::set_hold(client, commands, |hold| hold.by_member = false);
-    }
-
-    /// The one place that tells the engine who holds what is arriving, if the answer has changed by it.
-    pub(crate) fn set_hold(
-        client: &mut Client,
-        commands: &mut CommandWriter,
-        change: impl FnOnce(&mut Hold),
-    ) {
-        let Some(sequence) = client.arriving() else {
-            client.hold = Hold::default();
-            return;
-        };
-        let before = client.hold.is_held();
-        change(&mut client.hold);
-        let now = client.hold.is_held();
-        if now != before {
-            let kind = if now { command::PAUSE } else { command::RESUME };
-            commands.record(kind, 0, &[client.token, sequence], &[]);
-        }
-    }
-
     /// A request is answered completely, or will never be: it counts no longer.
     pub(crate) fn conclude(&mut self, token: u32, sequence: u32) {
         let Self {
@@ -302,6 +267,9 @@ impl Dispatcher {
         };
         if exchange.receiving {
             client.trailing = owner.map(|index| (sequence, index));
+            if owner.is_none() {
+                client.hold = Hold::default();
+            }
         }
         if client.refuser == owner && client.raw == Flow::default() {
             client.refuser = None;
@@ -335,83 +303,6 @@ impl Dispatcher {
         let is_used = client.is_used_by(index);
         if !is_used && self.member(index).is_some_and(|member| member.leaving) {
             self.part(index, token);
-        }
-    }
-
-    /// A member gets more bytes of bodies than it takes: none are read for it until it has caught up.
-    pub(crate) fn look_if_behind(&mut self, index: MemberIndex) {
-        let Self {
-            clients,
-            commands,
-            members,
-            ..
-        } = self;
-        let Some(member) = members.get_mut(index).and_then(Option::as_mut) else {
-            return;
-        };
-        if member.behind || member.backlog.len() <= BEHIND_BYTES {
-            return;
-        }
-        member.behind = true;
-        for client in clients.iter_mut() {
-            if client.receiver() == Some(index) && !client.hold.by_us {
-                Self::hold_back(client, commands);
-                member.held_back.push(client.token);
-            }
-        }
-    }
-
-    /// A connection whose bytes are for a member from now on.
-    pub(crate) fn hold_back_if_behind(&mut self, index: MemberIndex, token: u32) {
-        let Self {
-            clients,
-            commands,
-            members,
-            ..
-        } = self;
-        if let Some(member) = members.get_mut(index).and_then(Option::as_mut)
-            && member.behind
-            && let Some(client) = clients.find(token)
-        {
-            Self::hold_back(client, commands);
-            member.held_back.push(token);
-        }
-    }
-
-    /// Members that were given something are woken. One that broke the rules is looked at in the next round.
-    pub(crate) fn settle_members(&mut self) {
-        let now_ms = self.now_ms;
-        let mut dirty = std::mem::take(&mut self.dirty);
-        for index in dirty.drain(..) {
-            if let Some(member) = self.member(index) {
-                member.dirty = false;
-                member.settle();
-                member.note_progress(now_ms);
-                member.wake_if_asleep();
-                if member.broken {
-                    self.activate(index);
-                }
-            }
-        }
-        self.dirty = dirty;
-    }
-
-    /// Reads again from connections that were held back because a member was behind.
-    pub(crate) fn release_held_back(&mut self, index: MemberIndex) {
-        let tokens = match self.member(index) {
-            Some(member) if member.behind && member.backlog.len() < CAUGHT_UP_BYTES => {
-                member.behind = false;
-                std::mem::take(&mut member.held_back)
-            }
-            _ => return,
-        };
-        for token in tokens {
-            // Another member may have its bytes by now, and be behind itself.
-            if let Some(client) = self.clients.find(token)
-                && client.receiver() == Some(index)
-            {
-                Self::let_go(client, &mut self.commands);
-            }
         }
     }
 }

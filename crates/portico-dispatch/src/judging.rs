@@ -53,10 +53,7 @@ impl Dispatcher {
             command::PAUSE | command::RESUME => self.judge_pause(index, record),
             command::RAW => self.judge_raw(index, record),
             command::TAKE_OVER | command::PROCEED => self.judge_upgrade(index, record),
-            command::DISCARD => match self.owns(index, token, record.word(3)) {
-                true => Verdict::Apply,
-                false => Verdict::LeaveOut,
-            },
+            command::DISCARD => self.judge_discard(index, record),
             command::DESTROY if record.word(3) != 0 => {
                 let sequence = record.word(3);
                 if !self.has_request(index, token, sequence) {
@@ -125,6 +122,19 @@ impl Dispatcher {
             Self::set_hold(client, commands, |hold| hold.by_member = pauses);
         }
         Verdict::LeaveOut
+    }
+
+    fn judge_discard(&mut self, index: MemberIndex, record: RecordView<'_>) -> Verdict {
+        let (token, sequence) = (record.word(2), record.word(3));
+        if !self.owns(index, token, sequence) {
+            return Verdict::LeaveOut;
+        }
+        if let Some(client) = self.clients.find(token)
+            && client.arriving() == Some(sequence)
+        {
+            Self::discard(client);
+        }
+        Verdict::Apply
     }
 
     fn judge_raw(&mut self, index: MemberIndex, record: RecordView<'_>) -> Verdict {

@@ -26,6 +26,7 @@ mod dispatcher;
 mod events;
 mod flow;
 mod framing;
+mod holding;
 mod host_wide;
 mod id_hash;
 mod judging;

@@ -103,12 +103,18 @@ impl Dispatcher {
             return;
         }
         let mut is_any = false;
-        for index in &self.active {
-            if let Some(Some(member)) = self.members.get_mut(*index)
-                && member.has_untaken()
+        for place in 0..self.active.len() {
+            let Some(&index) = self.active.get(place) else {
+                break;
+            };
+            if self
+                .member(index)
+                .is_some_and(|member| member.has_untaken())
             {
-                member.settle();
-                is_any |= member.has_untaken();
+                self.settle_member(index);
+                is_any |= self
+                    .member(index)
+                    .is_some_and(|member| member.has_untaken());
             }
         }
         let check = &mut self.untaken_check;

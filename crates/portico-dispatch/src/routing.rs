@@ -146,9 +146,7 @@ impl Dispatcher {
         // Look more closely: members may have taken some.
         let counts = Arc::clone(&queue.counts);
         for index in queue.members.clone() {
-            if let Some(member) = self.member(index) {
-                member.settle();
-            }
+            self.settle_member(index);
         }
         counts.claim(is_upload, limit)
     }
@@ -212,8 +210,12 @@ impl Dispatcher {
                 continue;
             };
             if count > 1 && member.backlog.untaken() > 0 {
-                // It may have taken them since.
+                // It may have taken them since: whoever waits for that is seen to at the end of the turn.
                 member.settle();
+                if !member.dirty {
+                    member.dirty = true;
+                    self.dirty.push(index);
+                }
             }
             if member.broken || (value.is_none() && !member.has_room(limit)) {
                 continue;

@@ -394,9 +394,9 @@ impl Loop {
             self.dispatcher.expire_responses();
             self.dispatcher.expire_unfinished();
             self.share_room();
-            self.apply_own();
             self.dispatcher.settle_members();
             self.dispatcher.check_untaken();
+            self.apply_own();
             let rest = self.fall_asleep();
             let wait = if rest {
                 Some(self.dispatcher.patience().unwrap_or(LONG))
@@ -409,8 +409,8 @@ impl Loop {
             }
             self.ring();
             self.share_room();
-            self.apply_own();
             self.dispatcher.settle_members();
+            self.apply_own();
         }
     }
 
@@ -451,10 +451,9 @@ impl Loop {
             // Perhaps not for commands but because it has made room.
             if let Some(member) = self.dispatcher.member(index) {
                 member.bell.note_ring();
-                member.settle();
                 member.end.host().wake_up();
             }
-            self.dispatcher.release_held_back(index);
+            self.dispatcher.settle_member(index);
         }
     }
 
@@ -464,7 +463,6 @@ impl Loop {
         for index in active.drain(..) {
             self.dispatcher
                 .serve(index, &mut self.shard, &mut self.buffer);
-            self.dispatcher.release_held_back(index);
             self.apply_own();
             if self
                 .dispatcher
@@ -481,12 +479,13 @@ impl Loop {
 
     /// A member without requests is looked at again when it rings.
     fn rest_if_idle(&mut self, index: MemberIndex) {
+        let is_answered = |member: &mut Member| member.in_flight == 0 && member.has_untaken();
+        if self.dispatcher.member(index).is_some_and(is_answered) {
+            self.dispatcher.settle_member(index);
+        }
         let Some(member) = self.dispatcher.member(index) else {
             return;
         };
-        if member.in_flight == 0 && member.has_untaken() {
-            member.settle();
-        }
         if member.is_busy() || member.broken || !member.active {
             return;
         }
@@ -558,10 +557,10 @@ impl Loop {
     fn stats(&mut self) -> ShardStats {
         self.dispatcher.update_clock();
         let now_ms = self.dispatcher.now_ms;
-        for member in self.dispatcher.members.iter_mut().flatten() {
-            member.settle();
-            member.note_progress(now_ms);
+        for index in 0..self.dispatcher.members.len() {
+            self.dispatcher.settle_member(index);
         }
+        self.apply_own();
         self.dispatcher.forget_all_gone();
         let members = self.dispatcher.members.iter().flatten();
         let queues = self.dispatcher.queues.iter();

@@ -8,7 +8,7 @@ const { behaviours } = createRequire(import.meta.url)('./behaviours/index.cjs');
 export const DIMENSIONS = {
   behaviour: [...behaviours.keys()],
   // Around the limits of a stream (16 KiB before Node 22, 64 KiB since), of a read (64 KiB) and of the sockets' buffers.
-  size: [0, 1, 100, 16_383, 16_384, 65_535, 65_536, 70_000, 200_000, 1_500_000],
+  size: [0, 1, 100, 16_383, 16_384, 65_535, 65_536, 70_000, 140_000, 200_000, 300_000, 1_000_000, 1_500_000],
   // at-once: head and body in one write. behind: the body after the head. split: half of the body with the head.
   // slow: many pieces; short bodies byte for byte. half-close: at once, and then the client ends its side.
   arrival: ['at-once', 'behind', 'split', 'slow', 'half-close'],

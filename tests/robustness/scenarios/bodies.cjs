@@ -189,6 +189,63 @@ for (const [name, leave] of Object.entries(halfReaders)) {
   }, { sizes });
 }
 
+/** How a program may go on reading what is left of a body behind its answer; each gives the number of bytes. */
+const readersOn = {
+  a_slow_pipe: async (req) => {
+    let bytes = 0;
+    const target = new Writable({
+      write(chunk, encoding, done) {
+        bytes += chunk.length;
+        setTimeout(done, 5);
+      },
+    });
+    await once(req.pipe(target), 'finish');
+    return bytes;
+  },
+  a_slow_iterator: async (req) => {
+    let bytes = 0;
+    for await (const chunk of req) {
+      bytes += chunk.length;
+      await pause(5);
+    }
+    return bytes;
+  },
+  a_web_stream: async (req) => {
+    let bytes = 0;
+    for await (const chunk of Readable.toWeb(req)) {
+      bytes += chunk.length;
+      await pause(5);
+    }
+    return bytes;
+  },
+  a_listener_that_rests_once: async (req) => {
+    let bytes = 0;
+    req.once('data', () => {
+      req.pause();
+      setTimeout(() => req.resume(), 60);
+    });
+    req.on('data', (chunk) => (bytes += chunk.length));
+    await once(req, 'end');
+    return bytes;
+  },
+};
+for (const [name, read] of Object.entries(readersOn)) {
+  scenarios[`all_of_it_goes_to_${name}_behind_the_answer`] = async (log) => {
+    for (const bytes of [20_000, 300_000, 1_000_000]) {
+      const server = http.createServer((req, res) => {
+        server.emit('read', read(req));
+        setImmediate(() => res.end('done'));
+      });
+      const client = new RawClient(await listen(server));
+      client.write(sized(bytes));
+      const [reading] = await once(server, 'read');
+      log('server', bytes, await reading);
+      client.destroy();
+      await close(server);
+    }
+  };
+}
+
 module.exports = {
   ...scenarios,
   a_paused_socket_is_read_again_for_a_body_that_is_wanted: async (log) => {

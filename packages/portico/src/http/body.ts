@@ -5,7 +5,7 @@ import type { Connection } from '../lane/connection';
 import type { Exchange } from './exchange';
 import { readRaw } from './headers';
 import { receiveTrailers } from './request-fields';
-import { isReadUnasked } from './unread-body';
+import { dumpUnread, isReadUnasked, mayBeRead } from './unread-body';
 
 /** What a server has as `highWaterMark` whose program says nothing of it. */
 const DEFAULT_BYTES = getDefaultHighWaterMark(false);
@@ -14,6 +14,12 @@ const DEFAULT_BYTES = getDefaultHighWaterMark(false);
  * keeps. Older ones keep a quarter, and have a connection wait for ever that the newest goes on with.
  */
 const KEPT_BYTES = Math.max(DEFAULT_BYTES, 64 * 1024);
+
+/**
+ * The same once the request has been answered. More than any Node keeps, however the body falls into parts: a reader
+ * that comes back finds it, and a body that was left at its end does not stop the connection.
+ */
+const KEPT_BEHIND_ANSWER_BYTES = 256 * 1024;
 
 /** First word of the field table in `END`. */
 const TRAILERS_WORD = 5;
@@ -57,11 +63,21 @@ export function complete(exchange: Exchange): void {
   resumeSocket(connection);
 }
 
+/** The answer has been sent. What is left of the body must not stop the connection, unless the program may read on. */
+export function answered(exchange: Exchange): void {
+  const { request } = exchange;
+  dumpUnread(request);
+  if (!exchange.held || request._dumped) return;
+  if (isBehind(exchange)) stop(exchange);
+  else wantMore(exchange);
+}
+
 function deliver(exchange: Exchange, chunk: Buffer): void {
   const { request } = exchange;
   if (exchange.touched) {
+    noteFlow(exchange);
     // `_read` wants more again.
-    if (!request._dumped && !request.push(chunk) && isBehind(exchange)) hold(exchange);
+    if (!request._dumped && !request.push(chunk) && isBehind(exchange)) stop(exchange);
     return;
   }
   (exchange.body ??= []).push(chunk);
@@ -70,9 +86,21 @@ function deliver(exchange: Exchange, chunk: Buffer): void {
 }
 
 /** Whether so much of a body waits for its reader that no more of it is taken. */
-export function isBehind({ connection, touched, request, bodyBytes }: Exchange): boolean {
+export function isBehind({ connection, touched, request, bodyBytes, finished }: Exchange): boolean {
   const { highWaterMark = DEFAULT_BYTES } = connection.server;
-  return (touched ? request.readableLength : bodyBytes) >= (highWaterMark === DEFAULT_BYTES ? KEPT_BYTES : highWaterMark);
+  const kept = highWaterMark === DEFAULT_BYTES ? KEPT_BYTES : highWaterMark;
+  return (touched ? request.readableLength : bodyBytes) >= (finished ? Math.max(kept, KEPT_BEHIND_ANSWER_BYTES) : kept);
+}
+
+/** No more of a body is kept: its reader goes on later, or there is none, and the connection goes on without. */
+function stop(exchange: Exchange): void {
+  if (exchange.finished && !mayBeRead(exchange)) exchange.request._dump();
+  else hold(exchange);
+}
+
+/** A body that flows again is read, whatever stopped it. */
+export function noteFlow(exchange: Exchange): void {
+  if (exchange.unpiped && exchange.request._readableState.flowing === true) exchange.unpiped = false;
 }
 
 /** The reader of a body has fallen behind: the engine hands over no more of it, until it is wanted or has ended. */

@@ -68,6 +68,8 @@ export class Exchange {
   bodyBytes = 0;
   /** The engine has been told to hand over no more of the body for now. Ends with the body, there and here. */
   held = false;
+  /** The end of the last pipe has stopped the stream, which has not flowed since. */
+  unpiped = false;
   abortController: AbortController | undefined = undefined;
   /** Bytes of the body that waited for their reader when the peer's end was last looked at. */
   unreadBytes = Infinity;

@@ -8,7 +8,7 @@
 
 import process = require('node:process');
 import { REQUEST_FLAG_UPGRADE } from '../generated/layout';
-import { wantMore } from './body';
+import { noteFlow, wantMore } from './body';
 import { carryOver } from './carry-over';
 import { enumerateAsNode } from './enumerability';
 import { kExchange, type Exchange } from './exchange';
@@ -21,7 +21,9 @@ import { addDefaults, addEventNames, destroysAtOnce, hasSignal, ReadableState, s
 /** A request, with what we use of Node's internals. */
 export interface Request {
   [kExchange]?: Exchange;
-  _readableState: { readingMore: boolean; resumeScheduled: boolean; ended: boolean };
+  _readableState: {
+    readingMore: boolean; resumeScheduled: boolean; ended: boolean; flowing: boolean | null; dataEmitted: boolean; pipes: unknown[];
+  };
   _consuming: boolean;
   _dumped: boolean;
   _events: unknown;
@@ -237,7 +239,17 @@ function read(this: Request, size: number): void {
     this._readableState.readingMore = false;
     this._consuming = true;
   }
+  noteFlow(exchange);
   if (exchange.held || exchange.connection.hasSocket) wantMore(exchange);
+}
+
+/** Node's, which pauses the stream behind its last pipe. */
+function unpipe(this: Request, ...destination: unknown[]): Request {
+  const exchange = this[kExchange];
+  const wasPiped = exchange?.touched === true && this._readableState.pipes.length > 0;
+  (stockRequest.unpipe as (this: unknown, ...destination: unknown[]) => void).apply(this, destination);
+  if (wasPiped && this._readableState.pipes.length === 0) (exchange as Exchange).unpiped = true;
+  return this;
 }
 
 /** The program does not want the rest of the body: only its end needs to come. */
@@ -270,6 +282,7 @@ function finishDestroy(request: Request, error: Error | null, callback: (error?:
 
 Object.defineProperties(prototype, {
   _read: { value: read, writable: true, configurable: true },
+  unpipe: { value: unpipe, writable: true, configurable: true },
   _dump: { value: dump, writable: true, configurable: true },
   _destroy: { value: destroyRequest, writable: true, configurable: true },
 });

@@ -8,12 +8,12 @@ import type { Connection } from '../lane/connection';
 import type { LaneSocket } from '../lane/socket';
 import type { Acknowledgement, Exchange } from './exchange';
 import { connectionReset } from './errors';
-import { isBehind } from './body';
+import { answered, isBehind } from './body';
 import { isHeard, isObserved } from './observation';
 import { Given } from './own-property';
 import { beginTurn, endTurn } from './socket-turns';
 import { WRITTEN_AT_ONCE_BYTES } from './response-write';
-import { dumpUnread, isReadUnasked } from './unread-body';
+import { isReadUnasked } from './unread-body';
 import { endMeasure, isMeasured } from './performance';
 
 const responseFinish = diagnostics.channel('http.server.response.finish');
@@ -119,7 +119,7 @@ function release(exchange: Exchange): void {
     const { server } = connection.server;
     responseFinish.publish({ request, response, socket: connection.socket, server });
   }
-  if (exchange.touched || isReadUnasked(exchange)) dumpUnread(request);
+  if (exchange.touched || isReadUnasked(exchange)) answered(exchange);
   else if (!exchange.complete && !connection.tunnel) request._dump();
   endTurn(exchange);
   if (response._last) endConnection(connection);

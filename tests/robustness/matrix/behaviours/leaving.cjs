@@ -96,6 +96,62 @@ module.exports = {
       response.end('unpiped');
     }, 5);
   },
+  'paused-listener': (request, response) => {
+    request.on('data', () => undefined);
+    request.pause();
+    response.end('paused');
+  },
+  'paused-listener-immediate': (request, response) => {
+    request.on('data', () => undefined);
+    request.pause();
+    setImmediate(() => response.end('paused'));
+  },
+  'half-read-readable-at-once': (request, response) => {
+    request.once('readable', () => {
+      request.read(10);
+      response.end('half');
+    });
+  },
+  'read-nothing': (request, response) => {
+    request.read(0);
+    setTimeout(() => response.end('nothing'), 5);
+  },
+  'resumed-paused': (request, response) => {
+    request.resume();
+    setTimeout(() => {
+      request.pause();
+      response.end('paused');
+    }, 3);
+  },
+  'unpiped-at-once': (request, response) => {
+    const target = sink();
+    request.pipe(target);
+    request.unpipe(target);
+    request.resume();
+    refuse(response, 413);
+  },
+  'unpiped-by-listener': (request, response) => {
+    const target = sink();
+    request.pipe(target);
+    request.on('data', () => {
+      if (response.writableEnded) return;
+      request.unpipe(target);
+      refuse(response, 413);
+    });
+    request.on('end', () => response.writableEnded || response.end('none'));
+  },
+  'pipe-destroyed': (request, response) => {
+    const target = sink().on('error', () => undefined);
+    request.pipe(target);
+    setTimeout(() => {
+      target.destroy();
+      response.end('destroyed');
+    }, 5);
+  },
+  'answered-then-flows': (request, response) => {
+    request.on('data', () => undefined);
+    response.end('early');
+  },
   'iterator-left': async (request, response) => {
     for await (const part of request) if (part.length > 0) break;
     response.end('left');

@@ -1,0 +1,149 @@
+//! Who holds back what is arriving on a connection, and when it is read again.
+//!
+//! A body or a tunnel is held by the member that gets it (its reader is behind), or by us (the member is behind, or none
+//! has the request yet). Both say so in [`Hold`], which lives as long as what is arriving; the engine hears of it in one
+//! place. A hold of ours because a member is behind ends in [`Dispatcher::settle_member`], the one place that looks at
+//! what a member has taken.
+
+use portico_channel::CommandWriter;
+use portico_channel::layout::command;
+
+use crate::client::{Client, Hold, MemberIndex};
+use crate::dispatcher::Dispatcher;
+use crate::limits::{BEHIND_BYTES, CAUGHT_UP_BYTES};
+
+impl Dispatcher {
+    /// Takes no more of what is arriving, for our own reasons.
+    pub(crate) fn hold_back(client: &mut Client, commands: &mut CommandWriter) {
+        Self::set_hold(client, commands, |hold| hold.by_us = true);
+    }
+
+    /// Takes more of it again, unless its member doesn't want any.
+    pub(crate) fn let_go(client: &mut Client, commands: &mut CommandWriter) {
+        Self::set_hold(client, commands, |hold| hold.by_us = false);
+    }
+
+    /// The member that wanted no more has no say in it now.
+    pub(crate) fn end_pause(client: &mut Client, commands: &mut CommandWriter) {
+        Self::set_hold(client, commands, |hold| hold.by_member = false);
+    }
+
+    /// The member wants no more of the body that is arriving: the engine reads and drops it, and nothing holds it.
+    pub(crate) fn discard(client: &mut Client) {
+        client.hold = Hold {
+            discarded: true,
+            ..Hold::default()
+        };
+    }
+
+    /// The one place that tells the engine who holds what is arriving, if the answer has changed by it.
+    pub(crate) fn set_hold(
+        client: &mut Client,
+        commands: &mut CommandWriter,
+        change: impl FnOnce(&mut Hold),
+    ) {
+        let Some(sequence) = client.arriving() else {
+            client.hold = Hold::default();
+            return;
+        };
+        let before = client.hold.is_held();
+        change(&mut client.hold);
+        let now = client.hold.is_held();
+        if now != before {
+            let kind = if now { command::PAUSE } else { command::RESUME };
+            commands.record(kind, 0, &[client.token, sequence], &[]);
+        }
+    }
+
+    /// A member gets more bytes of bodies than it takes: none are read for it until it has caught up.
+    pub(crate) fn look_if_behind(&mut self, index: MemberIndex) {
+        let Self {
+            clients,
+            commands,
+            members,
+            ..
+        } = self;
+        let Some(member) = members.get_mut(index).and_then(Option::as_mut) else {
+            return;
+        };
+        if member.behind || member.backlog.len() <= BEHIND_BYTES {
+            return;
+        }
+        member.behind = true;
+        for client in clients.iter_mut() {
+            if client.receiver() == Some(index) && !client.hold.by_us {
+                Self::hold_back(client, commands);
+                member.held_back.push(client.token);
+            }
+        }
+    }
+
+    /// A connection whose bytes are for a member from now on.
+    pub(crate) fn hold_back_if_behind(&mut self, index: MemberIndex, token: u32) {
+        let Self {
+            clients,
+            commands,
+            members,
+            ..
+        } = self;
+        if let Some(member) = members.get_mut(index).and_then(Option::as_mut)
+            && member.behind
+            && let Some(client) = clients.find(token)
+        {
+            Self::hold_back(client, commands);
+            member.held_back.push(token);
+        }
+    }
+
+    /// Members that were given something are woken. One that broke the rules is looked at in the next round.
+    pub(crate) fn settle_members(&mut self) {
+        let mut dirty = std::mem::take(&mut self.dirty);
+        for index in dirty.drain(..) {
+            self.settle_member(index);
+            if let Some(member) = self.member(index) {
+                member.dirty = false;
+                if member.broken {
+                    self.activate(index);
+                }
+            }
+        }
+        self.dirty = dirty;
+    }
+
+    /// Looks at what a member has taken, and sends what waited for room. What follows from either is done here and now,
+    /// for a member that has taken everything has no reason to ring once more: it is woken for what was sent, and when
+    /// it has caught up, its connections are read again.
+    pub(crate) fn settle_member(&mut self, index: MemberIndex) {
+        let now_ms = self.now_ms;
+        if let Some(member) = self.member(index) {
+            member.settle();
+            member.note_progress(now_ms);
+            if member.backlog.len() > 0 {
+                member.wake_if_asleep();
+            }
+            self.release_held_back(index);
+        }
+    }
+
+    /// Reads again from connections that were held back because a member was behind.
+    fn release_held_back(&mut self, index: MemberIndex) {
+        let tokens = match self.member(index) {
+            Some(member) if member.behind && member.backlog.len() < CAUGHT_UP_BYTES => {
+                member.behind = false;
+                std::mem::take(&mut member.held_back)
+            }
+            _ => return,
+        };
+        for token in tokens {
+            // Another member may have its bytes by now, and be behind itself.
+            if let Some(client) = self.clients.find(token)
+                && client.receiver() == Some(index)
+            {
+                Self::let_go(client, &mut self.commands);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,303 @@
+//! Holds against a model of the engine: what it has been told, and what the member has taken.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+use std::sync::Arc;
+
+use portico_channel::layout::{body_flag, event};
+use portico_channel::shared::{ApplicationEnd, Capacity, HostEnd};
+use portico_channel::{EventWriter, Records};
+use portico_sys::bell;
+
+use super::*;
+use crate::client::{Exchange, Stage};
+use crate::flow::Flow;
+use crate::framing::Answer;
+use crate::host_wide::HostWide;
+use crate::judging::Verdict;
+use crate::member::{Member, NewMember};
+use crate::request::Facts;
+use crate::user_memory::UserMemory;
+use crate::{MemberId, QueueId};
+
+const CLIENTS: u32 = 3;
+const PIECE_BYTES: usize = 60_000;
+
+/// What the engine has been told of the body in work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wish {
+    Bytes,
+    Nothing,
+    End,
+}
+
+/// One member with uploads of several clients, and the engine as far as its commands tell.
+struct Model {
+    dispatcher: Dispatcher,
+    application: ApplicationEnd,
+    sequences: [u32; CLIENTS as usize],
+    wishes: [Wish; CLIENTS as usize],
+    /// Rung when the application has something to read.
+    bell: portico_sys::Bell,
+}
+
+fn record(kind: u32, flags: u32, token: u32, words: &[u32], payload: usize) -> Vec<u8> {
+    let mut memory = vec![0; payload + 128];
+    let mut writer = EventWriter::new(&mut memory);
+    let mut record = writer
+        .record(kind, flags, token, 15.max(3 + words.len()), payload)
+        .unwrap();
+    for (place, word) in words.iter().enumerate() {
+        record.set(3 + place, *word);
+    }
+    writer.written().to_vec()
+}
+
+impl Model {
+    fn new() -> Self {
+        let (end, memory) = HostEnd::create(Capacity {
+            events: 256 * 1024,
+            commands: 4096,
+        })
+        .unwrap();
+        let application = ApplicationEnd::open(memory).unwrap();
+        let (_, own) = bell().unwrap();
+        let (ringer, bell) = bell().unwrap();
+        let host_wide = Arc::new(HostWide::default());
+        let counts = host_wide.queue(QueueId(1));
+        let member = NewMember {
+            id: MemberId(1),
+            queue: QueueId(1),
+            end,
+            bell: own,
+            ringer: Arc::new(ringer),
+            load: Arc::default(),
+            memory: UserMemory::unlimited(),
+        };
+        let mut dispatcher = Dispatcher::new(0, 0, true, host_wide);
+        dispatcher.members.push(Some(Member::new(member, counts)));
+        for token in 0..CLIENTS {
+            let opening = record(event::OPEN, 0, token, &[], 0);
+            let view = Records::new(&opening).next().unwrap().unwrap();
+            dispatcher
+                .clients
+                .insert(Client::opened(view, &opening, None));
+        }
+        let mut model = Self {
+            dispatcher,
+            application,
+            sequences: [0; CLIENTS as usize],
+            wishes: [Wish::Bytes; CLIENTS as usize],
+            bell,
+        };
+        for token in 0..CLIENTS {
+            model.begin(token);
+        }
+        model
+    }
+
+    fn client(&mut self, token: u32) -> &mut Client {
+        self.dispatcher.clients.find(token).unwrap()
+    }
+
+    /// The next upload of a client.
+    fn begin(&mut self, token: u32) {
+        let slot = token as usize;
+        self.sequences[slot] += 1;
+        self.wishes[slot] = Wish::Bytes;
+        let exchange = Exchange {
+            sequence: self.sequences[slot],
+            queue: QueueId(1),
+            facts: Facts::default(),
+            stage: Stage::With(0),
+            receiving: true,
+            since_ms: 0,
+            answer: Answer::Awaited,
+            flow: Flow::default(),
+            records: Vec::new(),
+            place: None,
+            upload: None,
+        };
+        let client = self.client(token);
+        client.known = vec![0];
+        client.exchanges.push_back(exchange);
+        self.dispatcher.hold_back_if_behind(0, token);
+    }
+
+    /// Part of a body, which the engine tells only if it is wanted.
+    fn body(&mut self, token: u32, last: bool) {
+        let sequence = self.sequences[token as usize];
+        let wish = self.wishes[token as usize];
+        if self.client(token).arriving() != Some(sequence) || wish == Wish::Nothing {
+            return;
+        }
+        let (kind, payload) = match (last, wish) {
+            (true, _) => (event::END, 0),
+            (false, Wish::Bytes) => (event::BODY, PIECE_BYTES),
+            (false, _) => return,
+        };
+        let flags = if last && kind == event::BODY {
+            body_flag::LAST
+        } else {
+            0
+        };
+        let bytes = record(kind, flags, token, &[sequence], payload);
+        self.dispatcher.handle_events(&bytes);
+        if last {
+            self.wishes[token as usize] = Wish::Bytes;
+            self.dispatcher.conclude(token, sequence);
+            self.begin(token);
+        }
+    }
+
+    /// A command of the member about the body of a client's request.
+    fn command(&mut self, kind: u32, token: u32) {
+        let mut commands = CommandWriter::new();
+        let sequence = self.sequences[token as usize];
+        commands.record(kind, 0, &[token, sequence], &[]);
+        let record = Records::new(commands.as_bytes()).next().unwrap().unwrap();
+        let verdict = self.dispatcher.judge(0, record, &mut Vec::new());
+        if verdict == Verdict::Apply {
+            assert_eq!(kind, command::DISCARD, "the engine is told of holds by us");
+            self.wishes[token as usize] = Wish::End;
+        }
+    }
+
+    /// The request is answered while its body is still coming.
+    fn answer(&mut self, token: u32) {
+        let sequence = self.sequences[token as usize];
+        self.dispatcher.conclude(token, sequence);
+    }
+
+    /// The application takes at most so many bytes, and goes to sleep.
+    fn take(&mut self, bytes: usize) {
+        let available = self.application.events.available().unwrap();
+        self.application.events.take(available.min(bytes)).unwrap();
+        self.application.application().fall_asleep();
+    }
+
+    fn settle(&mut self) {
+        self.dispatcher.settle_members();
+        self.apply();
+    }
+
+    /// Does what the engine does with our commands.
+    fn apply(&mut self) {
+        let commands = std::mem::take(&mut self.dispatcher.commands);
+        for record in Records::new(commands.as_bytes()).flatten() {
+            let slot = record.word(2) as usize;
+            if record.word(3) != self.sequences[slot] || self.wishes[slot] == Wish::End {
+                continue;
+            }
+            match record.kind() {
+                command::PAUSE => self.wishes[slot] = Wish::Nothing,
+                command::RESUME => self.wishes[slot] = Wish::Bytes,
+                _ => {}
+            }
+        }
+    }
+
+    /// What must be true after each turn.
+    fn check(&mut self, history: &[String]) {
+        let is_behind = self.dispatcher.member(0).unwrap().behind;
+        for token in 0..CLIENTS {
+            let wish = self.wishes[token as usize];
+            let client = self.client(token);
+            let (hold, arriving) = (client.hold, client.arriving());
+            if arriving.is_none() {
+                assert_eq!(hold, Hold::default(), "a hold without a body: {history:?}");
+            }
+            assert_eq!(
+                hold.is_held(),
+                wish == Wish::Nothing,
+                "the engine knows otherwise: {hold:?} {wish:?} {history:?}"
+            );
+            assert!(
+                !hold.by_us || is_behind || wish == Wish::End,
+                "held for a member that has caught up: {history:?}"
+            );
+        }
+    }
+}
+
+/// Numbers that a seed determines.
+fn random(seed: &mut u64) -> u64 {
+    *seed = seed
+        .wrapping_mul(6_364_136_223_846_793_005)
+        .wrapping_add(1_442_695_040_888_963_407);
+    *seed >> 33
+}
+
+#[test]
+fn no_hold_outlives_its_reason() {
+    for run in 0..300 {
+        let mut seed = run;
+        let mut model = Model::new();
+        let mut history = Vec::new();
+        for _ in 0..80 {
+            let token = u32::try_from(random(&mut seed) % u64::from(CLIENTS)).unwrap();
+            let step = random(&mut seed) % 16;
+            history.push(format!("{step} {token}"));
+            match step {
+                0..6 => model.body(token, false),
+                6 => model.body(token, true),
+                7 | 8 => model.command(command::PAUSE, token),
+                9 | 10 => model.command(command::RESUME, token),
+                11 => model.command(command::DISCARD, token),
+                12 => model.answer(token),
+                13 => model.take(PIECE_BYTES),
+                _ => model.take(usize::MAX),
+            }
+            model.apply();
+            model.settle();
+            model.check(&history);
+        }
+        // A member that reads everything and wants everything gets everything, though it says nothing more.
+        for token in 0..CLIENTS {
+            model.command(command::RESUME, token);
+        }
+        for _ in 0..CLIENTS * 64 {
+            model.take(usize::MAX);
+            model.dispatcher.settle_member(0);
+            model.apply();
+        }
+        model.check(&history);
+        assert!(!model.dispatcher.member(0).unwrap().behind, "{history:?}");
+        assert!(
+            model.wishes.iter().all(|wish| *wish != Wish::Nothing),
+            "{:?} {history:?}",
+            model.wishes
+        );
+    }
+}
+
+#[test]
+fn a_member_is_woken_for_what_found_room_when_it_rang() {
+    let mut model = Model::new();
+    for _ in 0..8 {
+        model.body(0, false);
+    }
+    model.settle();
+    model.take(usize::MAX);
+    model.bell.clear();
+    // The rest fits now. The application sleeps, and nothing else will happen.
+    model.dispatcher.settle_member(0);
+    assert_ne!(model.application.events.available().unwrap(), 0);
+    assert!(
+        !model.application.application().must_be_woken(),
+        "it has been woken already"
+    );
+}
+
+#[test]
+fn nothing_holds_a_discarded_body() {
+    let mut model = Model::new();
+    model.command(command::PAUSE, 0);
+    model.apply();
+    assert_eq!(model.wishes[0], Wish::Nothing);
+    model.command(command::DISCARD, 0);
+    model.command(command::PAUSE, 0);
+    model.answer(0);
+    assert!(!model.client(0).hold.is_held());
+    model.body(0, true);
+    assert_eq!(model.client(0).hold, Hold::default());
+}
