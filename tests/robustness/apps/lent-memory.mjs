@@ -229,7 +229,7 @@ else parentPort.postMessage(await listen(http.createServer(handler), 'worker/'))
 async function main() {
   const server = http.createServer(handler);
   const place = await listen(server);
-  const collector = setInterval(() => globalThis.gc(), 20);
+  const collector = setInterval(() => globalThis.gc(), 100);
   for (const [name, scene] of Object.entries(SCENES)) {
     await scene(place);
     assert.equal((await visit(place, 'small')).whole, 1);
