@@ -27,7 +27,7 @@ node_modules/.package-lock.json: package.json package-lock.json $(wildcard packa
 typescript: node_modules/.package-lock.json ## compile the TypeScript package
 	npx tsc -p packages/portico
 
-generate: ## write the copies of tables that Rust owns (TypeScript, docs/configuration.md)
+generate: ## write the copies of tables that Rust owns (TypeScript, docs/configuration.md, docs/records.md)
 	cargo run -q --locked -p xtask -- generate
 
 run: build ## serve the example site on http://localhost:8080 and https://localhost:8443 (EXAMPLE=name for another)

@@ -1,84 +1,177 @@
-//! The record layout: reads the constants of `crates/portico-channel/src/layout.rs` from its source text.
+//! The TypeScript copy of the tables of records: where each word stands, kinds, flags.
+//!
+//! Places are members of `const enum`s, which the compiler puts in as numbers: reading a word costs what a literal index
+//! costs.
 
-use std::fmt::Write as _;
+use portico_channel::layout::{self, NUMBERS, command, event};
+use portico_channel::schema::{GroupSchema, HEAD_BYTES, RecordSchema, Type, WordSchema};
+use portico_channel::token;
 
-/// TypeScript with one `const enum`-like object a module. The modules stay apart, since names recur in them.
+/// Bytes of a word.
+const WORD_BYTES: usize = 4;
+
+/// `generated/layout.ts`.
 ///
 /// # Errors
-/// A constant that is not a plain number, or an expression of numbers known so far.
-pub(crate) fn generate(source: &str) -> Result<String, String> {
+/// A table in which a number would not lie in a word of its own or a part of one.
+pub(crate) fn generate() -> Result<String, String> {
     let mut out = String::from(
-        "// Generated from crates/portico-channel/src/layout.rs by `make generate`. Do not edit.\n\n",
+        "// Generated from crates/portico-channel/src/layout by `make generate`. Do not edit.\n\n",
     );
-    let mut known: Vec<(String, u64)> = Vec::new();
-    let mut module: Option<String> = None;
-    for line in source.lines() {
-        let trimmed = line.trim();
-        if let Some(name) = trimmed
-            .strip_prefix("pub mod ")
-            .and_then(|rest| rest.strip_suffix(" {"))
-        {
-            module = Some(name.to_owned());
-        } else if line == "}" {
-            module = None;
-        } else if let Some((name, expression)) = constant(trimmed) {
-            let value = evaluate(expression, &known)
-                .ok_or_else(|| format!("layout.rs: can't read `{trimmed}`"))?;
-            known.push((name.to_owned(), value));
-            let prefix = module
-                .as_ref()
-                .map(|module| format!("{}_", module.to_uppercase()))
-                .unwrap_or_default();
-            writeln!(out, "export const {prefix}{name} = {value};")
-                .map_err(|error| error.to_string())?;
+    for (name, value) in [
+        ("LAYOUT_VERSION", layout::LAYOUT_VERSION),
+        ("SLOT_BITS", token::SLOT_BITS),
+        ("SLOT_MASK", token::SLOT_MASK),
+        ("GENERATION_BITS", token::GENERATION_BITS),
+        ("TEMPLATE_BYTES", layout::TEMPLATE_BYTES),
+        ("HEAD_BYTES", layout::HEAD_BYTES),
+        ("RECORD_BYTES", layout::RECORD_BYTES),
+    ] {
+        out += &format!("export const {name} = {value};\n");
+    }
+    for (prefix, records) in [("EVENT", event::EVENTS), ("COMMAND", command::COMMANDS)] {
+        for record in records {
+            out += &format!("export const {prefix}_{} = {};\n", record.name, record.kind);
+        }
+    }
+    for numbers in NUMBERS {
+        for (name, number, _) in numbers.numbers {
+            let module = numbers.name.to_uppercase();
+            out += &format!("export const {module}_{name} = {number};\n");
+        }
+    }
+    out += "\n/** Words that every record begins with. */\nexport const enum RecordHead {\n  SIZE = 0,\n  KIND = 1,\n  \
+            KIND_MASK = 255,\n  FLAGS_SHIFT = 8,\n  TOKEN = 2,\n}\n";
+    for group in groups() {
+        let doc = format!("{} Places count from its first word.", one_line(group.doc));
+        out += &places(group.type_name, &doc, group.words, 0)?;
+    }
+    for (prefix, records) in [("Event", event::EVENTS), ("Command", command::COMMANDS)] {
+        for record in records {
+            let name = format!("{prefix}{}", record.type_name);
+            let doc = format!("Words of `{}`.", record.name);
+            out += &places(&name, &doc, record.words, HEAD_BYTES)?;
         }
     }
     Ok(out)
 }
 
-fn constant(line: &str) -> Option<(&str, &str)> {
-    let rest = line.strip_prefix("pub const ")?;
-    let (name, rest) = rest.split_once(':')?;
-    let (_, value) = rest.split_once('=')?;
-    Some((name.trim(), value.trim().strip_suffix(';')?))
+/// Groups that the records use, each once.
+pub(crate) fn groups() -> Vec<&'static GroupSchema> {
+    let mut found: Vec<&'static GroupSchema> = Vec::new();
+    let mut add = |value: Type| {
+        if let Type::Group(group) = value
+            && !found.contains(&group)
+        {
+            found.push(group);
+        }
+    };
+    for record in all() {
+        record.words.iter().for_each(|word| add(word.value));
+        if let Some((_, entry)) = record.table {
+            add(entry);
+        }
+    }
+    found
 }
 
-/// Numbers, names, `a << b`, `(x) - y`: what the table uses.
-fn evaluate(expression: &str, known: &[(String, u64)]) -> Option<u64> {
-    let expression = expression.trim();
-    if let Some((left, right)) = expression.rsplit_once(" - ") {
-        return evaluate(left, known)?.checked_sub(evaluate(right, known)?);
+fn all() -> impl Iterator<Item = &'static RecordSchema> {
+    event::EVENTS.iter().chain(command::COMMANDS)
+}
+
+/// A doc comment as one line.
+pub(crate) fn one_line(doc: &str) -> String {
+    let words: Vec<&str> = doc.split_whitespace().collect();
+    words.join(" ")
+}
+
+fn places(name: &str, doc: &str, words: &[WordSchema], start: usize) -> Result<String, String> {
+    let mut members = Vec::new();
+    let mut at = start;
+    for word in words {
+        let upper = word.name.to_uppercase();
+        let index = at / WORD_BYTES;
+        let bytes = word.value.bytes();
+        if !at.is_multiple_of(bytes.min(WORD_BYTES)) {
+            return Err(format!("{name}.{}: not within one word", word.name));
+        }
+        match word.value {
+            Type::U8 | Type::U16 => {
+                members.push((upper.clone(), index));
+                members.push((format!("{upper}_SHIFT"), at % WORD_BYTES * 8));
+                members.push((format!("{upper}_MASK"), (1 << (bytes * 8)) - 1));
+            }
+            Type::U64 => {
+                members.push((format!("{upper}_LOW"), index));
+                members.push((format!("{upper}_HIGH"), index + 1));
+            }
+            Type::Range => {
+                members.push((format!("{upper}_OFFSET"), index));
+                members.push((format!("{upper}_LENGTH"), index + 1));
+            }
+            _ => members.push((upper, index)),
+        }
+        at += bytes;
     }
-    if let Some(inner) = expression
-        .strip_prefix('(')
-        .and_then(|rest| rest.strip_suffix(')'))
-    {
-        return evaluate(inner, known);
+    if !at.is_multiple_of(WORD_BYTES) {
+        return Err(format!("{name}: its last word is not full"));
     }
-    if let Some((left, right)) = expression.split_once(" << ") {
-        return evaluate(left, known)?.checked_shl(u32::try_from(evaluate(right, known)?).ok()?);
+    let mut out = format!("\n/** {doc} */\nexport const enum {name} {{\n");
+    for (member, index) in members {
+        out += &format!("  {member} = {index},\n");
     }
-    if let Some(hexadecimal) = expression.strip_prefix("0x") {
-        return u64::from_str_radix(hexadecimal, 16).ok();
-    }
-    expression.replace('_', "").parse().ok().or_else(|| {
-        known
-            .iter()
-            .find(|(name, _)| name == expression)
-            .map(|(_, value)| *value)
-    })
+    out += &format!("  WORDS = {},\n  BYTES = {at},\n}}\n", at / WORD_BYTES);
+    Ok(out)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::generate;
+    use super::{generate, places};
+    use portico_channel::schema::{Type, WordSchema};
+
+    const fn word(name: &'static str, value: Type) -> WordSchema {
+        WordSchema {
+            name,
+            doc: "",
+            value,
+        }
+    }
 
     #[test]
-    fn constants_of_modules_carry_the_modules_name() {
-        let source = "pub const A: u32 = 20;\npub const B: u32 = (1 << A) - 1;\npub mod event {\n    pub const OPEN: u32 = 1;\n}\n";
-        let text = generate(source).unwrap_or_default();
-        assert!(text.contains("export const A = 20;"));
-        assert!(text.contains("export const B = 1048575;"));
-        assert!(text.contains("export const EVENT_OPEN = 1;"));
+    fn every_word_has_its_place() {
+        let words = [
+            word("token", Type::U32),
+            word("low", Type::U8),
+            word("middle", Type::U8),
+            word("high", Type::U16),
+            word("text", Type::Range),
+            word("length", Type::U64),
+        ];
+        let text = places("Some", "Words of `SOME`.", &words, 8).unwrap_or_default();
+        for line in [
+            "TOKEN = 2,",
+            "LOW = 3,\n  LOW_SHIFT = 0,\n  LOW_MASK = 255,",
+            "MIDDLE_SHIFT = 8,",
+            "HIGH = 3,\n  HIGH_SHIFT = 16,\n  HIGH_MASK = 65535,",
+            "TEXT_OFFSET = 4,\n  TEXT_LENGTH = 5,",
+            "LENGTH_LOW = 6,\n  LENGTH_HIGH = 7,",
+            "WORDS = 8,\n  BYTES = 32,",
+        ] {
+            assert!(text.contains(line), "{line} in {text}");
+        }
+    }
+
+    #[test]
+    fn a_number_across_two_words_is_refused() {
+        let words = [word("small", Type::U8), word("large", Type::U32)];
+        assert!(places("Some", "", &words, 0).is_err());
+        assert!(places("Some", "", &words[..1], 0).is_err());
+    }
+
+    #[test]
+    fn the_tables_can_be_written() {
+        let text = generate().unwrap_or_default();
+        assert!(text.contains("export const enum CommandRespond {"));
+        assert!(text.contains("export const REQUEST_FLAG_COMPLETE = 2;"));
     }
 }

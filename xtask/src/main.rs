@@ -1,10 +1,11 @@
 //! Generates what exists twice: `cargo run -p xtask -- generate` writes the TypeScript copies of the tables that Rust
-//! owns and the reference page of the configuration, `-- check` fails if a copy is out of date, or an import runs against
-//! the layers of the crates or the folders of the package.
+//! owns and the reference pages of the configuration and of the records, `-- check` fails if a copy is out of date, or an
+//! import runs against the layers of the crates or the folders of the package.
 
 mod folders;
 mod layers;
 mod layout;
+mod records;
 mod tables;
 mod tls;
 
@@ -36,14 +37,11 @@ fn main() -> ExitCode {
 
 fn run(root: &Path, check: bool) -> Result<(), String> {
     let folder = root.join("packages/portico/src/generated");
-    let source = root.join("crates/portico-channel/src/layout.rs");
-    let text = std::fs::read_to_string(&source)
-        .map_err(|error| format!("{}: {error}", source.display()))?;
     let verify_errors = root.join("crates/portico-tls/src/verify_error.rs");
     let verify_errors = std::fs::read_to_string(&verify_errors)
         .map_err(|error| format!("{}: {error}", verify_errors.display()))?;
-    let files: [(PathBuf, String); 4] = [
-        (folder.join("layout.ts"), layout::generate(&text)?),
+    let files: [(PathBuf, String); 5] = [
+        (folder.join("layout.ts"), layout::generate()?),
         (folder.join("tables.ts"), tables::generate()),
         (
             folder.join("tls-verify-errors.ts"),
@@ -53,6 +51,7 @@ fn run(root: &Path, check: bool) -> Result<(), String> {
             root.join("docs/configuration.md"),
             portico_config::reference(),
         ),
+        (root.join("docs/records.md"), records::generate()),
     ];
     for (path, content) in files {
         if check {

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
-use portico_channel::layout::{SLOT_BITS, SLOT_MASK, command};
 use portico_channel::shared::{ApplicationEnd, OpenError};
+use portico_channel::token::{Division, Recipient};
 use portico_channel::{
     CommandError, Counters, EventWriter, External, RecordView, Records, TurnOutcome,
 };
@@ -21,6 +21,7 @@ use crate::scan::Taken;
 #[derive(Debug)]
 pub struct AttachedEngine {
     lanes: Vec<Lane>,
+    division: Division,
     bell: Bell,
     /// Which lane `take` looks at first.
     turn: usize,
@@ -55,14 +56,15 @@ impl Channels {
 impl From<Channels> for AttachedEngine {
     fn from(channels: Channels) -> Self {
         let Channels { bell, ends } = channels;
-        let slot_mask = SLOT_MASK >> shard_bits(ends.len());
+        let division = Division::among(ends.len());
         let lanes = ends
             .into_iter()
-            .map(|(end, ringer)| Lane::new(end, ringer, slot_mask))
+            .map(|(end, ringer)| Lane::new(end, ringer, division))
             .collect();
         // The host rings for the first event already: to it this side sleeps from the start.
         Self {
             lanes,
+            division,
             bell,
             turn: 0,
             open: 0,
@@ -172,33 +174,27 @@ impl AttachedEngine {
     }
 
     fn route(&mut self, record: RecordView<'_>, bytes: &[u8], external: Option<External<'_>>) {
-        let to_all = matches!(
-            record.kind(),
-            command::TEMPLATE | command::CLOSE_IDLE | command::CLOSE_ALL
-        );
-        if to_all {
-            for lane in &mut self.lanes {
-                lane.queue(record, bytes, None);
+        match self.division.recipient_of(record) {
+            Recipient::All => {
+                for lane in &mut self.lanes {
+                    lane.queue(record, bytes, None);
+                }
             }
-            return;
+            Recipient::Thread(index) => {
+                if let Some(lane) = self.lanes.get_mut(index) {
+                    lane.queue(record, bytes, external);
+                }
+            }
         }
-        let index = self.lane_of(record.word(2));
-        if let Some(lane) = self.lanes.get_mut(index) {
-            lane.queue(record, bytes, external);
-        }
-    }
-
-    /// The number of the shard stands in the highest bits of a token's slot.
-    fn lane_of(&self, token: u32) -> usize {
-        let index = (token & SLOT_MASK) >> (SLOT_BITS - shard_bits(self.lanes.len()));
-        usize::try_from(index).unwrap_or(usize::MAX)
     }
 
     /// Bytes that this process has read and written on a connection so far: heads, bodies and raw bytes, without chunk
     /// framing and without what the host adds. `None` of a connection of which nothing has come.
     #[must_use]
     pub fn connection_traffic(&self, token: u32) -> Option<(u64, u64)> {
-        self.lanes.get(self.lane_of(token))?.traffic(token)
+        self.lanes
+            .get(self.division.thread_of(token))?
+            .traffic(token)
     }
 
     /// Whether [`AttachedEngine::take`] would find something now.
@@ -250,9 +246,4 @@ impl AttachedEngine {
     pub fn unsupported() -> io::Error {
         portico_sys::Errno::OPNOTSUPP.into()
     }
-}
-
-/// Bits of a slot that hold the number of the shard.
-fn shard_bits(shards: usize) -> u32 {
-    shards.next_power_of_two().trailing_zeros()
 }

@@ -2,20 +2,20 @@
 
 use std::collections::VecDeque;
 
-use portico_channel::layout::{DESTROY_RESET, command, response_flag};
+use portico_channel::layout::{command, destroy_flag, event, response_flag};
+use portico_channel::schema::Record;
 use portico_channel::shared::{ApplicationEnd, Broken};
-use portico_channel::{CommandWriter, EventWriter, External, RecordView, Records};
+use portico_channel::token::Division;
+use portico_channel::{
+    CommandWriter, EventWriter, External, RecordView, Records, Response, opening,
+};
 use portico_sys::Ringer;
 
 use crate::flow::{PIECE_BYTES, Parcel, Room};
 use crate::outflow::Outflow;
-use crate::scan::{Credit, Scanned, Taken, scan};
+use crate::scan::{Scanned, Taken, scan};
 use crate::traffic::Traffic;
 
-/// Bytes of `RESPOND` before its payload.
-const RESPOND_BYTES: usize = 44;
-/// Bytes of the other records before their payload.
-const SIZED_BYTES: usize = 20;
 /// Bytes of a record that the host takes.
 const RECORD_BYTES: usize = portico_channel::layout::RECORD_BYTES as usize;
 
@@ -30,7 +30,7 @@ pub(crate) struct Lane {
     outflow: Outflow,
     traffic: Traffic,
     /// Credits of the records taken last; empty between calls.
-    credits: Vec<Credit>,
+    credits: Vec<event::Credit>,
     /// Connections whose end was in the records taken last. The application may still write about them before it reads
     /// of it.
     closed: Vec<u32>,
@@ -39,13 +39,13 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    pub(crate) fn new(end: ApplicationEnd, ringer: Ringer, slot_mask: u32) -> Self {
+    pub(crate) fn new(end: ApplicationEnd, ringer: Ringer, division: Division) -> Self {
         Self {
             end,
             ringer,
             waiting: VecDeque::new(),
             outflow: Outflow::default(),
-            traffic: Traffic::new(slot_mask),
+            traffic: Traffic::new(division),
             credits: Vec::new(),
             closed: Vec::new(),
             broken: false,
@@ -108,12 +108,12 @@ impl Lane {
         }
         let mut outflow = std::mem::take(&mut self.outflow);
         for credit in std::mem::take(&mut self.credits) {
-            let Credit {
+            let event::Credit {
                 token,
                 sequence,
-                granted,
+                granted_bytes,
             } = credit;
-            outflow.credit(token, sequence, granted, self.room(), |parcel| {
+            outflow.credit(token, sequence, granted_bytes, self.room(), |parcel| {
                 self.write_parcel(token, parcel)
             });
         }
@@ -214,15 +214,13 @@ impl Lane {
 
     /// A record that is too large for a window, or even for the channel: its body travels in pieces.
     fn queue_large(&mut self, record: RecordView<'_>, bytes: &[u8]) {
-        let (start, length) = match record.kind() {
-            command::RESPOND => {
-                let start = RESPOND_BYTES.saturating_add(texts_of(record));
-                (start, record.word(8))
-            }
-            command::DATA | command::RAW => (SIZED_BYTES, record.word(4)),
-            _ => return self.send(record, bytes),
+        let body = match record.kind() {
+            command::RESPOND => record.read::<command::Respond>().map(|head| head.body()),
+            command::DATA => record.read::<command::Data>().map(|data| data.body()),
+            command::RAW => record.read::<command::Raw>().map(|raw| raw.body()),
+            _ => None,
         };
-        match record.bytes(start, length) {
+        match body {
             Some(body) => self.queue_with_body(record, body.into()),
             None => self.send(record, bytes),
         }
@@ -230,11 +228,13 @@ impl Lane {
 
     /// A body that lies outside of its record goes into it; a large one becomes several records.
     fn queue_with_body(&mut self, record: RecordView<'_>, body: External<'_>) {
-        let (token, texts) = match record.kind() {
-            command::RESPOND => (record.word(2), texts_of(record)),
-            _ => (record.word(2), 0),
+        let token = record.token();
+        let head = match record.kind() {
+            command::RESPOND => record.read::<command::Respond>(),
+            _ => None,
         };
-        if texts.saturating_add(RESPOND_BYTES + PIECE_BYTES) > RECORD_BYTES {
+        let head_bytes = head.map_or(0, |head| head.reason().len() + head.fields().len());
+        if head_bytes + command::Respond::BYTES + PIECE_BYTES > RECORD_BYTES {
             return self.send_refusal(record);
         }
         let mut outflow = std::mem::take(&mut self.outflow);
@@ -253,7 +253,7 @@ impl Lane {
             }
             Parcel::Gone => {
                 let mut end = CommandWriter::new();
-                end.simple(command::DESTROY, DESTROY_RESET, token);
+                end.simple(command::DESTROY, destroy_flag::RESET, token);
                 self.write(&[end.as_bytes()]);
             }
         }
@@ -270,21 +270,27 @@ impl Lane {
         }
     }
 
-    /// In place of a record that is larger than any may be: one that says nothing, so that the host answers the request
-    /// with 502, or ends the answer that has begun.
+    /// In place of a record that is larger than any may be: a head of no status, so that the host answers the request with
+    /// 502, or trailers that are none, so that it ends the answer that has begun. An interim response is left out.
     fn send_refusal(&mut self, record: RecordView<'_>) {
-        let words = [
-            to_word(SIZED_BYTES),
-            record.word(1),
-            record.word(2),
-            record.word(3),
-            u32::MAX,
-        ];
-        let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
-        if let Some(record) = Records::unfinished(&bytes)
-            && self.outflow.admit(record, &[&bytes])
+        let (token, sequence) = (record.token(), record.sequence());
+        let mut refusal = CommandWriter::new();
+        match record.kind() {
+            command::RESPOND => {
+                let nothing = Response {
+                    flags: response_flag::END,
+                    ..Response::default()
+                };
+                refusal.respond(token, sequence, &nothing);
+            }
+            command::END => refusal.end(token, sequence, record.flags(), b"\n"),
+            _ => return,
+        }
+        let bytes = refusal.as_bytes();
+        if let Some(Ok(record)) = Records::new(bytes).next()
+            && self.outflow.admit(record, &[bytes])
         {
-            self.write(&[&bytes]);
+            self.write(&[bytes]);
         }
     }
 
@@ -304,14 +310,10 @@ impl Lane {
                 0
             };
             let padding = piece.len().wrapping_neg() % 4;
-            let words = [
-                to_word(SIZED_BYTES + piece.len() + padding),
-                command::PART | flags << 8,
-                0,
-                0,
-                to_word(piece.len()),
-            ];
-            let head: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+            let words = command::Part {
+                piece_bytes: u32::try_from(piece.len()).unwrap_or(u32::MAX),
+            };
+            let head = opening(flags, words, piece.len());
             self.write_whole(&[&head, piece, &[0; 3][..padding.min(3)]]);
         }
     }
@@ -336,17 +338,4 @@ impl Lane {
 
 fn total(parts: &[&[u8]]) -> usize {
     parts.iter().map(|part| part.len()).sum()
-}
-
-/// Bytes of reason and field lines of a `RESPOND`.
-fn texts_of(record: RecordView<'_>) -> usize {
-    to_usize(record.word(6)).saturating_add(to_usize(record.word(7)))
-}
-
-fn to_word(size: usize) -> u32 {
-    u32::try_from(size).unwrap_or(u32::MAX)
-}
-
-fn to_usize(size: u32) -> usize {
-    usize::try_from(size).unwrap_or(usize::MAX)
 }

@@ -41,19 +41,19 @@ impl Outflow {
             command::RESPOND | command::DATA | command::END | command::INFORM | command::RAW => {
                 self.admit_output(record, parts)
             }
-            command::SHUTDOWN => match self.connections.get_mut(&record.word(2)) {
+            command::SHUTDOWN => match self.connections.get_mut(&record.token()) {
                 Some(connection) if connection.flows.iter().any(|flow| !flow.held.is_empty()) => {
                     connection.shutdown = Some(parts.concat());
                     false
                 }
                 _ => true,
             },
-            command::DESTROY if record.word(3) != 0 => {
-                self.forget_answer(record.word(2), record.word(3));
+            command::DESTROY if record.sequence() != 0 => {
+                self.forget_answer(record.token(), record.sequence());
                 true
             }
             command::DESTROY => {
-                self.forget(record.word(2));
+                self.forget(record.token());
                 true
             }
             _ => true,
@@ -61,11 +61,8 @@ impl Outflow {
     }
 
     fn admit_output(&mut self, record: RecordView<'_>, parts: &[&[u8]]) -> bool {
-        let token = record.word(2);
-        let sequence = match record.kind() {
-            command::RAW => 0,
-            _ => record.word(3),
-        };
+        let token = record.token();
+        let sequence = record.sequence();
         let ends = record.kind() == command::END
             || (!matches!(record.kind(), command::INFORM | command::RAW)
                 && record.flags() & response_flag::END != 0);
@@ -301,11 +298,10 @@ mod tests {
         for sequence in [1, 2] {
             while submit(&mut outflow, |writer| writer.data(7, sequence, 0, &piece)) {}
         }
-        assert!(submit(&mut outflow, |writer| writer.record(
+        assert!(submit(&mut outflow, |writer| writer.about_request(
             command::DESTROY,
-            0,
-            &[7, 2],
-            &[]
+            7,
+            2
         )));
         let mut kept = 0;
         for sequence in [1, 2] {

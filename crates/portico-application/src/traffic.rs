@@ -6,18 +6,16 @@
 
 use portico_channel::RecordView;
 use portico_channel::layout::{command, event};
+use portico_channel::schema::Record;
+use portico_channel::token::Division;
 
-/// Words of `REQUEST` before its field table.
-const REQUEST_WORDS: usize = 11;
-/// Bytes of one entry of a field table.
-const FIELD_BYTES: usize = 16;
 /// Bytes of the shortest head of an answer: status line and blank line.
 const SHORTEST_HEAD_BYTES: u64 = 17;
 
 /// Counts by connection. A slot that is taken anew begins at zero.
 #[derive(Debug)]
 pub(crate) struct Traffic {
-    slot_mask: u32,
+    division: Division,
     counts: Vec<Count>,
 }
 
@@ -29,10 +27,10 @@ struct Count {
 }
 
 impl Traffic {
-    /// `slot_mask` is what is left of a token's slot without the number of the shard.
-    pub(crate) fn new(slot_mask: u32) -> Self {
+    /// Of one of the shards that the slots are divided among.
+    pub(crate) fn new(division: Division) -> Self {
         Self {
-            slot_mask,
+            division,
             counts: Vec::new(),
         }
     }
@@ -43,45 +41,58 @@ impl Traffic {
         (count.token == token).then_some((count.read, count.written))
     }
 
-    /// An event record of a connection, whole and with true lengths.
+    /// An event record.
     #[inline]
-    pub(crate) fn count_event(&mut self, kind: u32, token: u32, record: &[u8]) {
-        let word = |index: usize| match record.get(index * 4..index * 4 + 4) {
-            Some(&[a, b, c, d]) => u32::from_le_bytes([a, b, c, d]),
-            _ => 0,
+    pub(crate) fn count_event(&mut self, record: RecordView<'_>) {
+        let bytes = match record.kind() {
+            event::REQUEST => record.read::<event::Request>().map(|request| {
+                let head = event::Request::payload_offset(usize::from(request.field_count));
+                u64::try_from(record.size()).unwrap_or(0) - u64::from(head)
+            }),
+            event::BODY => record
+                .read::<event::Body>()
+                .map(|body| u64::from(body.bytes.length)),
+            event::RAW => record
+                .read::<event::Raw>()
+                .map(|raw| u64::from(raw.bytes.length)),
+            _ => None,
         };
-        let bytes = match kind {
-            event::REQUEST => {
-                let fields = usize::try_from(word(4) >> 16).unwrap_or(0);
-                let head = REQUEST_WORDS * 4 + fields * FIELD_BYTES;
-                u64::try_from(record.len().saturating_sub(head)).unwrap_or(0)
-            }
-            event::BODY | event::RAW => u64::from(word(5)),
-            _ => return,
-        };
-        self.count_mut(token).read += bytes;
+        if let Some(bytes) = bytes {
+            self.count_mut(record.token()).read += bytes;
+        }
     }
 
     /// A command record. Its words say how long its body is, wherever that lies.
     #[inline]
     pub(crate) fn count_command(&mut self, record: RecordView<'_>) {
         let bytes = match record.kind() {
-            command::RESPOND => {
+            command::RESPOND => record.read::<command::Respond>().map(|head| {
                 SHORTEST_HEAD_BYTES
-                    + u64::from(record.word(6))
-                    + u64::from(record.word(7))
-                    + u64::from(record.word(8))
-            }
-            command::DATA | command::RAW | command::END | command::INFORM => {
-                u64::from(record.word(4))
-            }
-            _ => return,
+                    + u64::from(head.reason_bytes)
+                    + u64::from(head.fields_bytes)
+                    + u64::from(head.body_bytes)
+            }),
+            command::DATA => record
+                .read::<command::Data>()
+                .map(|data| u64::from(data.body_bytes)),
+            command::RAW => record
+                .read::<command::Raw>()
+                .map(|raw| u64::from(raw.body_bytes)),
+            command::END => record
+                .read::<command::End>()
+                .map(|end| u64::from(end.trailers_bytes)),
+            command::INFORM => record
+                .read::<command::Inform>()
+                .map(|inform| u64::from(inform.head_bytes)),
+            _ => None,
         };
-        self.count_mut(record.word(2)).written += bytes;
+        if let Some(bytes) = bytes {
+            self.count_mut(record.token()).written += bytes;
+        }
     }
 
     fn index(&self, token: u32) -> usize {
-        usize::try_from(token & self.slot_mask).unwrap_or(usize::MAX)
+        usize::try_from(self.division.own_slot_of(token)).unwrap_or(usize::MAX)
     }
 
     fn count_mut(&mut self, token: u32) -> &mut Count {
@@ -103,26 +114,50 @@ impl Traffic {
 
 #[cfg(test)]
 mod tests {
-    use portico_channel::{CommandWriter, Records};
+    use portico_channel::{CommandWriter, EventWriter, Records};
 
     use super::*;
 
     #[test]
     fn a_connection_is_counted_by_itself_and_its_slot_begins_anew() {
-        let mut traffic = Traffic::new(0xff);
+        let mut traffic = Traffic::new(Division::among(64));
         let mut writer = CommandWriter::new();
-        writer.data(0x107, 1, 0, b"12345");
-        writer.data(0x108, 1, 0, b"1");
+        writer.data(1 << 20 | 7, 1, 0, b"12345");
+        writer.data(1 << 20 | 8, 1, 0, b"1");
         for record in Records::new(writer.as_bytes()) {
             traffic.count_command(record.unwrap());
         }
-        let mut raw = [0; 24];
-        raw[20] = 9;
-        traffic.count_event(event::RAW, 0x107, &raw);
-        assert_eq!(traffic.of(0x107), Some((9, 5)));
-        assert_eq!(traffic.of(0x108), Some((0, 1)));
-        assert_eq!(traffic.of(0x207), None);
-        traffic.count_event(event::BODY, 0x207, &raw);
-        assert_eq!((traffic.of(0x207), traffic.of(0x107)), (Some((9, 0)), None));
+        let mut memory = [0; 256];
+        let mut events = EventWriter::new(&mut memory);
+        let (token, sequence) = (1 << 20 | 7, 0);
+        let raw = |bytes| event::Raw {
+            token,
+            sequence,
+            bytes,
+        };
+        events.tell_bytes(0, &[0; 9], raw).unwrap();
+        count(&mut traffic, events.written());
+        assert_eq!(traffic.of(1 << 20 | 7), Some((9, 5)));
+        assert_eq!(traffic.of(1 << 20 | 8), Some((0, 1)));
+        assert_eq!(traffic.of(2 << 20 | 7), None);
+        let mut memory = [0; 256];
+        let mut events = EventWriter::new(&mut memory);
+        let body = |bytes| event::Body {
+            token: 2 << 20 | 7,
+            sequence: 1,
+            bytes,
+        };
+        events.tell_bytes(0, &[0; 9], body).unwrap();
+        count(&mut traffic, events.written());
+        assert_eq!(
+            (traffic.of(2 << 20 | 7), traffic.of(1 << 20 | 7)),
+            (Some((9, 0)), None)
+        );
+    }
+
+    fn count(traffic: &mut Traffic, events: &[u8]) {
+        for record in Records::new(events) {
+            traffic.count_event(record.unwrap());
+        }
     }
 }

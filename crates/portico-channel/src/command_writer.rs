@@ -3,6 +3,7 @@
 use crate::event_writer::to_word;
 use crate::layout::command;
 use crate::padded;
+use crate::schema::{self, Record};
 
 /// Appends command records to a growing buffer.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +30,15 @@ pub struct Response<'a> {
     pub content_length: u64,
 }
 
+/// A record but for its payload of so many bytes, which follows, and padding to four bytes.
+#[must_use]
+pub fn opening<R: Record>(flags: u32, words: R, payload: usize) -> Vec<u8> {
+    let mut bytes = vec![0; R::BYTES];
+    let size = to_word(R::BYTES + padded(payload));
+    schema::encode(size, flags, words, &mut bytes);
+    bytes
+}
+
 impl CommandWriter {
     /// An empty one.
     #[must_use]
@@ -47,21 +57,19 @@ impl CommandWriter {
         self.bytes.clear();
     }
 
-    /// Appends a record of the given words (from word 2 on) and payload.
-    pub fn record(&mut self, kind: u32, flags: u32, words: &[u32], payload: &[&[u8]]) {
+    /// Appends a record: its words, and the pieces of its payload.
+    pub fn write<R: Record>(&mut self, flags: u32, words: R, payload: &[&[u8]]) {
         let length: usize = payload.iter().map(|part| part.len()).sum();
-        let size = 8 + words.len() * 4 + padded(length);
+        let size = R::BYTES + padded(length);
+        let start = self.bytes.len();
         self.bytes.reserve(size);
-        self.word(to_word(size));
-        self.word(kind | flags << 8);
-        for &word in words {
-            self.word(word);
-        }
+        self.bytes.resize(start + R::BYTES, 0);
+        let head = self.bytes.get_mut(start..).unwrap_or_default();
+        schema::encode(to_word(size), flags, words, head);
         for part in payload {
             self.bytes.extend_from_slice(part);
         }
-        self.bytes
-            .resize(self.bytes.len() + padded(length) - length, 0);
+        self.bytes.resize(start + size, 0);
     }
 
     /// `RESPOND`.
@@ -92,63 +100,95 @@ impl CommandWriter {
         response: &Response<'_>,
         body_bytes: usize,
     ) {
-        let words = [
+        let words = command::Respond {
             token,
             sequence,
-            response.status,
-            response.template,
-            to_word(response.reason.len()),
-            to_word(response.fields.len()),
-            to_word(body_bytes),
-            (response.content_length & 0xffff_ffff) as u32,
-            (response.content_length >> 32) as u32,
-        ];
-        self.record(
-            command::RESPOND,
-            response.flags,
-            &words,
-            &[response.reason, response.fields, response.body],
-        );
+            status: response.status,
+            template: response.template,
+            reason_bytes: to_word(response.reason.len()),
+            fields_bytes: to_word(response.fields.len()),
+            body_bytes: to_word(body_bytes),
+            content_length: response.content_length,
+        };
+        let payload = [response.reason, response.fields, response.body];
+        self.write(response.flags, words, &payload);
     }
 
     /// `DATA`.
     pub fn data(&mut self, token: u32, sequence: u32, flags: u32, bytes: &[u8]) {
-        self.sized(command::DATA, flags, token, sequence, bytes);
+        let words = command::Data {
+            token,
+            sequence,
+            body_bytes: to_word(bytes.len()),
+        };
+        self.write(flags, words, &[bytes]);
     }
 
     /// `END` with trailer lines.
     pub fn end(&mut self, token: u32, sequence: u32, flags: u32, trailers: &[u8]) {
-        self.sized(command::END, flags, token, sequence, trailers);
+        let words = command::End {
+            token,
+            sequence,
+            trailers_bytes: to_word(trailers.len()),
+        };
+        self.write(flags, words, &[trailers]);
     }
 
     /// `INFORM`.
     pub fn inform(&mut self, token: u32, sequence: u32, bytes: &[u8]) {
-        self.sized(command::INFORM, 0, token, sequence, bytes);
+        let words = command::Inform {
+            token,
+            sequence,
+            head_bytes: to_word(bytes.len()),
+        };
+        self.write(0, words, &[bytes]);
     }
 
     /// `RAW`.
     pub fn raw(&mut self, token: u32, flags: u32, bytes: &[u8]) {
-        self.sized(command::RAW, flags, token, 0, bytes);
-    }
-
-    /// A command that is only a kind, flags and a connection.
-    pub fn simple(&mut self, kind: u32, flags: u32, token: u32) {
-        self.record(kind, flags, &[token, 0], &[]);
+        let words = command::Raw {
+            token,
+            sequence: 0,
+            body_bytes: to_word(bytes.len()),
+        };
+        self.write(flags, words, &[bytes]);
     }
 
     /// `TEMPLATE`.
     pub fn template(&mut self, number: u32, reason: &[u8], fields: &[u8]) {
-        let words = [number, to_word(reason.len()), to_word(fields.len())];
-        self.record(command::TEMPLATE, 0, &words, &[reason, fields]);
+        let words = command::Template {
+            number,
+            reason_bytes: to_word(reason.len()),
+            fields_bytes: to_word(fields.len()),
+        };
+        self.write(0, words, &[reason, fields]);
     }
 
-    fn sized(&mut self, kind: u32, flags: u32, token: u32, sequence: u32, bytes: &[u8]) {
-        self.record(
-            kind,
-            flags,
-            &[token, sequence, to_word(bytes.len())],
-            &[bytes],
-        );
+    /// A command that says only of which request it is: `PAUSE`, `RESUME`, `DISCARD`.
+    pub fn about_request(&mut self, kind: u32, token: u32, sequence: u32) {
+        self.record(kind, 0, &[token, sequence], &[]);
+    }
+
+    /// Appends a record of any words (behind the head) and payload: for tests of what no application writes.
+    pub fn record(&mut self, kind: u32, flags: u32, words: &[u32], payload: &[&[u8]]) {
+        let length: usize = payload.iter().map(|part| part.len()).sum();
+        let size = 8 + words.len() * 4 + padded(length);
+        self.bytes.reserve(size);
+        self.word(to_word(size));
+        self.word(kind | flags << 8);
+        for &word in words {
+            self.word(word);
+        }
+        for part in payload {
+            self.bytes.extend_from_slice(part);
+        }
+        self.bytes
+            .resize(self.bytes.len() + padded(length) - length, 0);
+    }
+
+    /// A command that says only of which connection or listener it is.
+    pub fn simple(&mut self, kind: u32, flags: u32, token: u32) {
+        self.record(kind, flags, &[token, 0], &[]);
     }
 
     fn word(&mut self, word: u32) {

@@ -1,4 +1,4 @@
-//! Counters of a shard.
+//! What an engine has done, as its application asks for it.
 
 /// What a shard has done since it was made. Sums of several shards are taken with [`Counters::add`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,5 +1,7 @@
 //! Writing records into bounded memory.
 
+use crate::schema;
+
 /// The memory has fewer free bytes than a record needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NeedSpace {
@@ -48,22 +50,21 @@ impl<'a> EventWriter<'a> {
         self.memory.get(..self.position).unwrap_or_default()
     }
 
-    /// Begins a record of `words` words followed by `payload` bytes and sets its first three words. The record is
-    /// part of the stream when this returns; the caller fills it.
+    /// Writes a record: its words, room for the entries of its table, and for `payload` bytes, which begin at
+    /// [`schema::Record::payload_offset`]. The record is part of the stream when this returns; the caller fills the room.
     ///
     /// # Errors
     /// [`NeedSpace`]: nothing was written.
     #[inline]
-    pub fn record(
+    pub fn write<R: schema::Record>(
         &mut self,
-        kind: u32,
         flags: u32,
-        subject: u32,
-        words: usize,
+        words: R,
+        entries: usize,
         payload: usize,
-    ) -> Result<Record<'_>, NeedSpace> {
-        let words_bytes = words.max(3) * 4;
-        let bytes = words_bytes + padded(payload);
+    ) -> Result<Room<'_>, NeedSpace> {
+        let payload_at = R::BYTES + entries * R::ENTRY_BYTES;
+        let bytes = payload_at + padded(payload);
         if bytes > self.remaining() {
             return Err(NeedSpace { bytes });
         }
@@ -72,17 +73,42 @@ impl<'a> EventWriter<'a> {
             .get_mut(self.position..self.position + bytes)
             .unwrap_or_default();
         self.position += bytes;
-        let (words, rest) = free.split_at_mut_checked(words_bytes).unwrap_or_default();
-        let payload = rest.get_mut(..payload).unwrap_or_default();
-        let mut record = Record {
-            words,
-            payload,
-            payload_offset: to_word(words_bytes),
-        };
-        record.set(0, to_word(bytes));
-        record.set(1, kind | flags << 8);
-        record.set(2, subject);
-        Ok(record)
+        let (head, rest) = free.split_at_mut_checked(R::BYTES).unwrap_or_default();
+        schema::encode(to_word(bytes), flags, words, head);
+        let (table, rest) = rest
+            .split_at_mut_checked(entries * R::ENTRY_BYTES)
+            .unwrap_or_default();
+        Ok(Room {
+            table,
+            payload: rest.get_mut(..payload).unwrap_or_default(),
+        })
+    }
+
+    /// Writes a record that is words only.
+    ///
+    /// # Errors
+    /// As [`EventWriter::write`].
+    #[inline]
+    pub fn tell<R: schema::Record>(&mut self, flags: u32, words: R) -> Result<(), NeedSpace> {
+        self.write(flags, words, 0, 0).map(|_| ())
+    }
+
+    /// Writes a record whose payload is a piece of memory. `words` is told where it will lie.
+    ///
+    /// # Errors
+    /// As [`EventWriter::write`].
+    #[inline]
+    pub fn tell_bytes<R: schema::Record>(
+        &mut self,
+        flags: u32,
+        bytes: &[u8],
+        words: impl FnOnce(schema::Range) -> R,
+    ) -> Result<(), NeedSpace> {
+        let words = words(schema::Range::of(R::payload_offset(0), bytes));
+        self.write(flags, words, 0, bytes.len())?
+            .payload
+            .copy_from_slice(bytes);
+        Ok(())
     }
 
     /// Appends records that are already in their final form, if all fit.
@@ -117,33 +143,16 @@ impl EventWriter<'_> {
     }
 }
 
-/// A record in the making. Setting a word or a byte that it does not have does nothing.
+/// What the writer of a record has still to fill.
 #[derive(Debug)]
-pub struct Record<'a> {
-    words: &'a mut [u8],
-    /// The payload, to be filled.
+pub struct Room<'a> {
+    /// The entries of its table.
+    pub table: &'a mut [u8],
+    /// Its payload.
     pub payload: &'a mut [u8],
-    /// Offset of the payload from the record's first byte.
-    pub payload_offset: u32,
 }
 
-impl Record<'_> {
-    /// Sets word `index`.
-    #[inline]
-    pub fn set(&mut self, index: usize, value: u32) {
-        let bytes = index * 4;
-        if let Some(word) = self.words.get_mut(bytes..bytes + 4) {
-            word.copy_from_slice(&value.to_le_bytes());
-        }
-    }
-
-    /// Sets words `index` and `index + 1`, low word first.
-    #[inline]
-    pub fn set_u64(&mut self, index: usize, value: u64) {
-        self.set(index, (value & 0xffff_ffff) as u32);
-        self.set(index + 1, (value >> 32) as u32);
-    }
-
+impl Room<'_> {
     /// Copies `bytes` into the payload at `offset` as far as they fit.
     #[inline]
     pub fn put(&mut self, offset: usize, bytes: &[u8]) {
@@ -152,10 +161,12 @@ impl Record<'_> {
         }
     }
 
-    /// The bytes of the words from `index` on, little-endian, four bytes each: for tables.
+    /// Fills the table with entries.
     #[inline]
-    pub fn table(&mut self, index: usize) -> &mut [u8] {
-        self.words.get_mut(index * 4..).unwrap_or_default()
+    pub fn fill_table<E: schema::Value>(&mut self, entries: impl Iterator<Item = E>) {
+        for (place, entry) in self.table.chunks_exact_mut(E::BYTES).zip(entries) {
+            entry.encode(place);
+        }
     }
 }
 
@@ -175,31 +186,37 @@ pub const fn padded(bytes: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layout::event;
+
+    fn body(bytes: schema::Range) -> event::Body {
+        event::Body {
+            token: 7,
+            sequence: 2,
+            bytes,
+        }
+    }
 
     #[test]
     fn a_record_is_padded_to_four_bytes() {
         let mut memory = [0u8; 64];
         let mut writer = EventWriter::new(&mut memory);
-        let mut record = writer.record(4, 1, 7, 6, 5).unwrap();
-        assert_eq!(record.payload_offset, 24);
-        record.put(0, b"hello");
+        writer.tell_bytes(1, b"hello", body).unwrap();
         assert_eq!(writer.len(), 32);
-        assert_eq!(
-            &writer.written()[..12],
-            &[32, 0, 0, 0, 4, 1, 0, 0, 7, 0, 0, 0]
-        );
-        assert_eq!(&writer.written()[24..29], b"hello");
+        let written = writer.written();
+        assert_eq!(written[..12], [32, 0, 0, 0, 4, 1, 0, 0, 7, 0, 0, 0]);
+        assert_eq!(written[12..24], [2, 0, 0, 0, 24, 0, 0, 0, 5, 0, 0, 0]);
+        assert_eq!(&written[24..29], b"hello");
     }
 
     #[test]
     fn a_record_that_does_not_fit_leaves_no_trace() {
-        let mut memory = [0u8; 16];
+        let mut memory = [0u8; 28];
         let mut writer = EventWriter::new(&mut memory);
         assert_eq!(
-            writer.record(1, 0, 0, 3, 5).unwrap_err(),
-            NeedSpace { bytes: 20 }
+            writer.tell_bytes(0, b"hello", body).unwrap_err(),
+            NeedSpace { bytes: 32 }
         );
         assert_eq!(writer.len(), 0);
-        assert!(writer.record(1, 0, 0, 3, 4).is_ok());
+        assert!(writer.tell_bytes(0, b"four", body).is_ok());
     }
 }

@@ -32,8 +32,8 @@ pub enum CommandError {
     OutOfRange {
         /// Byte offset of the record in the submission.
         offset: usize,
-        /// Index of the word.
-        word: usize,
+        /// Name of the word.
+        word: &'static str,
     },
 }
 
@@ -47,7 +47,7 @@ impl std::fmt::Display for CommandError {
             Self::OutOfRange { offset, word } => {
                 write!(
                     f,
-                    "word {word} of the command record at byte {offset} is out of range"
+                    "{word} of the command record at byte {offset} is out of range"
                 )
             }
         }

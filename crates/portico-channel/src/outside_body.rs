@@ -3,15 +3,12 @@
 use std::ops::Range;
 use std::rc::Rc;
 
+use crate::command_writer::opening;
 use crate::event_writer::to_word;
 use crate::external::{External, LentBytes};
 use crate::layout::{command, response_flag};
+use crate::padded;
 use crate::record_reader::RecordView;
-
-/// Bytes of `RESPOND` before its payload.
-const RESPOND_BYTES: usize = 44;
-/// Bytes of the others before their payload.
-const SIZED_BYTES: usize = 20;
 
 /// Where the body of a piece travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,41 +23,45 @@ pub enum Placing {
 /// record of the same kind, the others are `DATA` (of `RAW`: `RAW`); the last has the flags `END` and `ACK`.
 #[derive(Debug)]
 pub struct OutsideBody {
-    kind: u32,
+    first: First,
+    is_raw: bool,
     flags: u32,
     token: u32,
     sequence: u32,
-    /// What stands before the body in the first piece; empty once that has been cut off.
-    head: Vec<u8>,
     at: usize,
     length: usize,
     /// Keeps the body for later pieces.
     owner: Option<Rc<dyn LentBytes>>,
 }
 
+/// What the first piece is.
+#[derive(Debug)]
+enum First {
+    /// A head: its words, and reason and field lines.
+    Head(command::Respond, Vec<u8>),
+    /// Like the others, but for its flags.
+    Bytes,
+    /// It has been cut off.
+    Gone,
+}
+
 impl OutsideBody {
     /// Of a record; `length` bytes of body follow it or lie elsewhere.
     #[must_use]
     pub fn new(record: RecordView<'_>, length: usize) -> Self {
-        let (start, texts) = if record.kind() == command::RESPOND {
-            let texts = u64::from(record.word(6)) + u64::from(record.word(7));
-            (RESPOND_BYTES, usize::try_from(texts).unwrap_or(usize::MAX))
-        } else {
-            (SIZED_BYTES, 0)
+        let first = match record.kind() {
+            command::RESPOND => record.read::<command::Respond>().map(|head| {
+                let texts = [head.reason(), head.fields()].concat();
+                First::Head(*head, texts)
+            }),
+            _ => None,
         };
-        // Without what pads the texts: that must not stand before the body.
-        let end = start.saturating_add(texts).min(record.size());
-        let head = record.bytes(0, to_word(end)).unwrap_or_default();
         Self {
-            kind: record.kind(),
+            first: first.unwrap_or(First::Bytes),
+            is_raw: record.kind() == command::RAW,
             flags: record.flags() & !response_flag::EXTERNAL,
-            token: record.word(2),
-            sequence: if record.kind() == command::RAW {
-                0
-            } else {
-                record.word(3)
-            },
-            head: head.to_vec(),
+            token: record.token(),
+            sequence: record.sequence(),
             at: 0,
             length,
             owner: None,
@@ -82,13 +83,13 @@ impl OutsideBody {
     /// Whether there are no further pieces.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        self.head.is_empty() && self.at == self.length
+        matches!(self.first, First::Gone) && self.at == self.length
     }
 
     /// Whether the last piece ends the answer.
     #[must_use]
     pub fn ends(&self) -> bool {
-        self.flags & response_flag::END != 0 && self.kind != command::RAW
+        self.flags & response_flag::END != 0 && !self.is_raw
     }
 
     /// Keeps the body beyond the submission.
@@ -117,47 +118,54 @@ impl OutsideBody {
         let piece = self.at..end;
         self.at = end;
         let last_only = response_flag::END | response_flag::ACK;
-        let is_first = !self.head.is_empty();
-        let mut flags = if is_first {
-            self.flags
-        } else {
-            self.flags & last_only
+        let first = std::mem::replace(&mut self.first, First::Gone);
+        let mut flags = match first {
+            First::Gone => self.flags & last_only,
+            _ => self.flags,
         };
         if end < self.length {
             flags &= !last_only;
         }
-        if placing == Placing::Beside {
-            flags |= response_flag::EXTERNAL;
-        }
-        let mut record = std::mem::take(&mut self.head);
-        if !is_first {
-            record.resize(SIZED_BYTES, 0);
-            set_word(&mut record, 2, self.token);
-            set_word(&mut record, 3, self.sequence);
-        }
-        let (kind, length_word) = match self.kind {
-            command::RESPOND if is_first => (command::RESPOND, 8),
-            command::RAW => (command::RAW, 4),
-            _ => (command::DATA, 4),
-        };
         let inside = match placing {
             Placing::Inside => piece.len(),
             Placing::Beside => 0,
         };
-        let size = (record.len() + inside).next_multiple_of(4);
-        set_word(&mut record, 0, to_word(size));
-        set_word(&mut record, 1, kind | flags << 8);
-        set_word(&mut record, length_word, to_word(piece.len()));
         if placing == Placing::Beside {
-            record.resize(size, 0);
+            flags |= response_flag::EXTERNAL;
+        }
+        let (token, sequence) = (self.token, self.sequence);
+        let body_bytes = to_word(piece.len());
+        let mut record = match first {
+            First::Head(words, texts) => {
+                let words = command::Respond {
+                    body_bytes,
+                    ..words
+                };
+                let mut record = opening(flags, words, texts.len() + inside);
+                record.extend_from_slice(&texts);
+                record
+            }
+            _ if self.is_raw => {
+                let words = command::Raw {
+                    token,
+                    sequence,
+                    body_bytes,
+                };
+                opening(flags, words, inside)
+            }
+            _ => {
+                let words = command::Data {
+                    token,
+                    sequence,
+                    body_bytes,
+                };
+                opening(flags, words, inside)
+            }
+        };
+        if placing == Placing::Beside {
+            record.resize(padded(record.len()), 0);
         }
         (record, piece)
-    }
-}
-
-fn set_word(bytes: &mut [u8], index: usize, value: u32) {
-    if let Some(place) = bytes.get_mut(index * 4..index * 4 + 4) {
-        place.copy_from_slice(&value.to_le_bytes());
     }
 }
 
@@ -205,19 +213,21 @@ mod tests {
             let mut joined = Vec::new();
             for (index, piece) in all.iter().enumerate() {
                 let record = Records::new(piece).next().unwrap().unwrap();
-                assert_eq!((record.word(2), record.word(3)), (7, 3));
+                assert_eq!((record.token(), record.sequence()), (7, 3));
                 assert_eq!(record.size(), piece.len());
-                let (start, length) = match record.kind() {
+                match record.kind() {
                     command::RESPOND => {
-                        assert_eq!((index, record.word(4)), (0, 200));
-                        assert_eq!(record.bytes(44, 10), Some(&b"FineA: b\r\n"[..]));
+                        let head = record.read::<command::Respond>().unwrap();
+                        assert_eq!((index, head.status), (0, 200));
+                        assert_eq!([head.reason(), head.fields()].concat(), b"FineA: b\r\n");
                         assert_ne!(record.flags() & response_flag::CLOSE, 0);
-                        (54, record.word(8))
+                        joined.extend_from_slice(head.body());
                     }
-                    command::DATA => (20, record.word(4)),
+                    command::DATA => {
+                        joined.extend_from_slice(record.read::<command::Data>().unwrap().body());
+                    }
                     other => panic!("{other}"),
-                };
-                joined.extend_from_slice(record.bytes(start, length).unwrap());
+                }
                 let last = index + 1 == all.len();
                 let wanted = response_flag::END | response_flag::ACK;
                 assert_eq!(record.flags() & wanted, if last { wanted } else { 0 });
@@ -240,7 +250,10 @@ mod tests {
                 let record = Records::new(piece).next().unwrap().unwrap();
                 assert_eq!(record.kind(), command::RAW);
                 assert_ne!(record.flags() & response_flag::EXTERNAL, 0);
-                (record.word(4), record.flags() & response_flag::ACK)
+                (
+                    record.read::<command::Raw>().unwrap().body_bytes,
+                    record.flags() & response_flag::ACK,
+                )
             })
             .collect();
         assert_eq!(lengths, [(6, 0), (4, response_flag::ACK)]);

@@ -1,5 +1,7 @@
 //! Reading records that the other side wrote. Nothing it says is trusted: sizes are checked before use.
 
+use crate::schema::{Record, View};
+
 /// One record. Reading a word or bytes that it does not have yields nothing, never a panic.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordView<'a> {
@@ -21,10 +23,38 @@ impl<'a> RecordView<'a> {
         self.word(1) >> 8
     }
 
-    /// Word `index`, 0 if the record is shorter.
+    /// The word behind the head: in most records the connection's token, in the others what their kind says.
     #[inline]
     #[must_use]
-    pub fn word(&self, index: usize) -> u32 {
+    pub fn token(&self) -> u32 {
+        self.word(2)
+    }
+
+    /// The word behind it: in records about a request, its sequence number; 0 in those about a byte stream.
+    #[inline]
+    #[must_use]
+    pub fn sequence(&self) -> u32 {
+        self.word(3)
+    }
+
+    /// The record as one of its kind, which the caller has looked at. `None` if it is too short for that kind, or says
+    /// something untrue of places in itself.
+    #[inline]
+    #[must_use]
+    pub fn read<R: Record>(&self) -> Option<View<'a, R>> {
+        View::of(*self)
+    }
+
+    /// All of it.
+    #[inline]
+    #[must_use]
+    pub fn as_bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Word `index`, 0 if the record is shorter.
+    #[inline]
+    fn word(&self, index: usize) -> u32 {
         let start = index * 4;
         match self.bytes.get(start..start + 4) {
             Some(&[a, b, c, d]) => u32::from_le_bytes([a, b, c, d]),
@@ -32,17 +62,10 @@ impl<'a> RecordView<'a> {
         }
     }
 
-    /// Words `index` and `index + 1` as one number.
-    #[inline]
-    #[must_use]
-    pub fn long(&self, index: usize) -> u64 {
-        u64::from(self.word(index)) | u64::from(self.word(index + 1)) << 32
-    }
-
     /// The bytes from `start` of length `length`; `None` if the record does not hold them.
     #[inline]
     #[must_use]
-    pub fn bytes(&self, start: usize, length: u32) -> Option<&'a [u8]> {
+    pub(crate) fn bytes(&self, start: usize, length: u32) -> Option<&'a [u8]> {
         let end = start.checked_add(usize::try_from(length).ok()?)?;
         self.bytes.get(start..end)
     }
@@ -76,12 +99,6 @@ impl<'a> Records<'a> {
         Self { bytes, offset: 0 }
     }
 
-    /// The words of a record that is not put together yet: its size is not compared with the bytes.
-    #[must_use]
-    pub fn unfinished(words: &'a [u8]) -> Option<RecordView<'a>> {
-        (words.len() >= 12).then_some(RecordView { bytes: words })
-    }
-
     /// Where the next record begins.
     #[must_use]
     pub fn offset(&self) -> usize {
@@ -113,9 +130,10 @@ impl<'a> Iterator for Records<'a> {
     }
 }
 
-/// Size of the record that begins `bytes`, if it is a possible one.
+/// Size of the record that begins `bytes`, if it is a possible one. It may be more than there is.
 #[inline]
-pub(crate) fn record_size(bytes: &[u8]) -> Option<usize> {
+#[must_use]
+pub fn record_size(bytes: &[u8]) -> Option<usize> {
     let &[a, b, c, d, ..] = bytes else {
         return None;
     };
@@ -136,12 +154,13 @@ mod tests {
         let records: Vec<_> = Records::new(&bytes).map(Result::unwrap).collect();
         assert_eq!(records.len(), 2);
         assert_eq!(
-            (records[0].kind(), records[0].flags(), records[0].word(2)),
+            (records[0].kind(), records[0].flags(), records[0].token()),
             (5, 3, 9)
         );
         assert_eq!(records[1].bytes(12, 2), Some(&[0xaa, 0xbb][..]));
         assert_eq!(records[1].bytes(12, 5), None);
-        assert_eq!(records[1].word(4), 0);
+        assert_eq!(records[1].sequence(), 0xbbaa);
+        assert_eq!(records[0].sequence(), 0);
     }
 
     #[test]

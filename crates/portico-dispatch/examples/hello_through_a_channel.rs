@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             engine.take(&mut events);
             for record in Records::new(events.written()).flatten() {
                 if record.kind() == event::REQUEST {
-                    commands.respond(record.word(2), record.word(3), &hello());
+                    commands.respond(record.token(), record.sequence(), &hello());
                     answered = true;
                 }
             }

@@ -166,15 +166,21 @@ mod tests {
     fn record(kind: u32, token: u32, payload: usize) -> Vec<u8> {
         let mut memory = vec![0; payload + 64];
         let mut writer = EventWriter::new(&mut memory);
-        writer.record(kind, 0, token, 6, payload).unwrap();
-        writer.written().to_vec()
+        let body = event::Body {
+            token,
+            ..event::Body::default()
+        };
+        writer.write(0, body, 0, payload).unwrap();
+        let mut bytes = writer.written().to_vec();
+        bytes[4] = kind as u8;
+        bytes
     }
 
     fn untaken(backlog: &mut Backlog) -> Vec<(u32, u32)> {
         let mut found = Vec::new();
         backlog.untaken_records(|record, bytes| {
             assert_eq!(bytes.len(), record.size());
-            found.push((record.kind(), record.word(2)));
+            found.push((record.kind(), record.token()));
         });
         found
     }

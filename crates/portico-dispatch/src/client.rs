@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use portico_channel::RecordView;
-use portico_channel::layout::SLOT_MASK;
+use portico_channel::layout::event;
+use portico_channel::schema::View;
+use portico_channel::token;
 
 use crate::QueueId;
 use crate::flow::{Ack, Flow};
@@ -111,21 +112,18 @@ pub(crate) enum Stage {
 
 impl Client {
     /// A connection that an `OPEN` record tells of.
-    pub(crate) fn opened(
-        record: RecordView<'_>,
-        bytes: &[u8],
-        admission: Option<Admission>,
-    ) -> Self {
+    pub(crate) fn opened(open: View<'_, event::Open>, admission: Option<Admission>) -> Self {
+        let ends = open.endpoints;
         Self {
-            token: record.word(2),
-            listener: record.word(3),
-            local: address(record, 10, record.word(4) >> 8),
+            token: open.token,
+            listener: open.listener,
+            local: address(ends.local_address, ends.local_family),
             admission,
-            source: match record.word(4) & 0xff {
+            source: match ends.remote_family {
                 0 => Source::Local,
-                family => Source::of(address(record, 6, family)),
+                family => Source::of(address(ends.remote_address, family)),
             },
-            opening: bytes.to_vec(),
+            opening: open.record().as_bytes().to_vec(),
             known: Vec::new(),
             exchanges: VecDeque::new(),
             acks: VecDeque::new(),
@@ -261,17 +259,13 @@ impl Clients {
     }
 
     fn index(&self, token: u32) -> Option<usize> {
-        usize::try_from((token & SLOT_MASK).checked_sub(self.base)?).ok()
+        usize::try_from(token::slot_of(token).checked_sub(self.base)?).ok()
     }
 }
 
-/// The address in `OPEN` that begins at a word. A Unix socket has none: no IP prefix is meant.
-fn address(record: RecordView<'_>, word: usize, family: u32) -> IpAddr {
-    let mut bytes = [0u8; 16];
-    for (index, place) in bytes.chunks_exact_mut(4).enumerate() {
-        place.copy_from_slice(&record.word(word + index).to_le_bytes());
-    }
-    match family & 0xff {
+/// An address of `OPEN`. A Unix socket has none: no IP prefix is meant.
+fn address(bytes: [u8; 16], family: u16) -> IpAddr {
+    match family {
         6 => IpAddr::V6(Ipv6Addr::from(bytes)),
         _ => {
             let [a, b, c, d, ..] = bytes;

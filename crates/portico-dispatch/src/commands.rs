@@ -1,16 +1,13 @@
 //! A member's commands: copied out of its channel, checked (`judging`), and applied to the shard.
 
 use portico_channel::layout::{command, response_flag};
-use portico_channel::{RecordView, Records};
+use portico_channel::{RecordView, Records, record_size, schema};
 use portico_engine::Shard;
 
 use crate::client::MemberIndex;
 use crate::dispatcher::Dispatcher;
 use crate::judging::Verdict;
 use crate::limits::{COPY_BYTES, TURN_BYTES};
-
-/// Bytes of `PART` before its payload.
-const SIZED_BYTES: usize = 20;
 
 /// Memory for commands, kept from one turn to the next.
 #[derive(Debug)]
@@ -110,8 +107,12 @@ impl Dispatcher {
             };
             match verdict {
                 Verdict::Apply => {}
-                Verdict::ApplyWith(flags) => set_flags(&mut buffer.bytes, at, flags),
-                Verdict::Shorten(flags, bytes) => shorten(&mut buffer.bytes, at, flags, bytes),
+                Verdict::ApplyWith(flags) => {
+                    schema::set_flags(record_at(&mut buffer.bytes, at), flags);
+                }
+                Verdict::Shorten(flags, bytes) => {
+                    shorten(record_at(&mut buffer.bytes, at), flags, bytes);
+                }
                 Verdict::LeaveOut | Verdict::Break => {
                     let fine = self.apply_run(index, shard, buffer, run, at);
                     if !fine || verdict == Verdict::Break {
@@ -160,8 +161,10 @@ impl Dispatcher {
         let (Some(Ok(part)), Some(member)) = (Records::new(rest).next(), self.member(index)) else {
             return false;
         };
-        let bytes = part.bytes(SIZED_BYTES, part.word(4)).unwrap_or_default();
-        if let Err(reason) = member.unfinished.add(bytes, now_ms) {
+        let Some(part) = part.read::<command::Part>() else {
+            return false;
+        };
+        if let Err(reason) = member.unfinished.add(part.piece(), now_ms) {
             member.break_off(reason);
             return false;
         }
@@ -178,8 +181,8 @@ impl Dispatcher {
         }
         match self.judge(index, record, &mut buffer.ended) {
             Verdict::Apply => {}
-            Verdict::ApplyWith(flags) => set_flags(&mut whole, 0, flags),
-            Verdict::Shorten(flags, bytes) => shorten(&mut whole, 0, flags, bytes),
+            Verdict::ApplyWith(flags) => schema::set_flags(&mut whole, flags),
+            Verdict::Shorten(flags, bytes) => shorten(&mut whole, flags, bytes),
             Verdict::LeaveOut => whole.clear(),
             Verdict::Break => return false,
         }
@@ -191,21 +194,19 @@ impl Dispatcher {
     }
 }
 
-/// Sets the flags of the record at `at`, and how many bytes of the body count: the others stay in the record, unread.
-fn shorten(bytes: &mut [u8], at: usize, flags: u32, body_bytes: u32) {
-    let is_head = bytes.get(at + 4).copied() == Some(command::RESPOND as u8);
-    set_flags(bytes, at, flags);
-    let length = at + if is_head { 32 } else { 16 };
-    if let Some(place) = bytes.get_mut(length..length + 4) {
-        place.copy_from_slice(&body_bytes.to_le_bytes());
-    }
+/// The record at `at`, and what follows it.
+fn record_at(bytes: &mut [u8], at: usize) -> &mut [u8] {
+    bytes.get_mut(at..).unwrap_or_default()
 }
 
-/// Sets the flags of the record at `at`.
-fn set_flags(bytes: &mut [u8], at: usize, flags: u32) {
-    if let Some(place) = bytes.get_mut(at + 5..at + 8) {
-        let [low, middle, high, _] = flags.to_le_bytes();
-        place.copy_from_slice(&[low, middle, high]);
+/// Sets the flags of a record, and how many bytes of its body count: the others stay in the record, unread.
+fn shorten(record: &mut [u8], flags: u32, body_bytes: u32) {
+    schema::set_flags(record, flags);
+    match Records::new(record).next() {
+        Some(Ok(head)) if head.kind() == command::RESPOND => {
+            schema::rewrite::<command::Respond>(record, |head| head.body_bytes = body_bytes);
+        }
+        _ => schema::rewrite::<command::Data>(record, |data| data.body_bytes = body_bytes),
     }
 }
 
@@ -216,10 +217,9 @@ fn copy(
 ) -> Result<usize, portico_channel::shared::Broken> {
     let commands = &member.end.commands;
     let copied = commands.copy(buffer)?;
-    let size = match buffer.get(..4) {
-        Some(&[a, b, c, d]) if copied >= 4 => {
-            usize::try_from(u32::from_le_bytes([a, b, c, d])).unwrap_or(usize::MAX)
-        }
+    // No possible size: what reads the records finds it.
+    let size = match record_size(buffer) {
+        Some(size) if copied >= 4 => size,
         _ => return Ok(copied),
     };
     if size <= copied {

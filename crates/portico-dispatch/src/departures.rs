@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use portico_channel::layout::{SHUTDOWN_CLOSE, command};
+use portico_channel::layout::{command, event, shutdown_flag};
 use portico_engine::Shard;
 
 use crate::answers::{self, Refusal};
@@ -93,8 +93,8 @@ impl Dispatcher {
         }
         let mut untaken: HashMap<Name, Vec<u8>> = HashMap::new();
         member.backlog.untaken_records(|record, bytes| {
-            let name = (record.word(2), record.word(3));
-            if record.kind() == portico_channel::layout::event::REQUEST {
+            let name = (record.token(), record.sequence());
+            if record.kind() == event::REQUEST {
                 untaken.insert(name, bytes.to_vec());
             } else if let Some(records) = untaken.get_mut(&name) {
                 records.extend_from_slice(bytes);
@@ -140,7 +140,7 @@ impl Dispatcher {
                 Self::end_pause(client, commands);
             }
             if let Some((sequence, _)) = client.trailing.take_if(|(_, owner)| *owner == index) {
-                commands.record(command::DISCARD, 0, &[client.token, sequence], &[]);
+                commands.about_request(command::DISCARD, client.token, sequence);
                 client.hold = Hold::default();
             }
             match fate {
@@ -152,7 +152,7 @@ impl Dispatcher {
         for token in closed {
             self.commands.raw(token, 0, answers::to_parse_error(0));
             self.commands
-                .simple(command::SHUTDOWN, SHUTDOWN_CLOSE, token);
+                .simple(command::SHUTDOWN, shutdown_flag::CLOSE, token);
         }
         for (token, sequence) in lost {
             if let Some(exchange) = self.take_exchange(token, sequence) {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use portico_channel::layout::{SHUTDOWN_CLOSE, command};
+use portico_channel::layout::{command, event, shutdown_flag};
+use portico_channel::schema::Record;
 use portico_channel::{CommandWriter, EventWriter};
 
 use crate::answers::{self, Refusal};
@@ -163,15 +164,15 @@ impl Dispatcher {
         if let Some(client) = self.clients.find(token) {
             client.known.retain(|known| *known != index);
         }
-        let mut memory = [0u8; 32];
+        let mut memory = [0u8; event::Closed::BYTES];
         let mut writer = EventWriter::new(&mut memory);
-        // All words but the token are 0: orderly, nothing counted.
-        if writer
-            .record(portico_channel::layout::event::CLOSED, 0, token, 8, 0)
-            .is_ok()
-        {
-            let record = writer.written().to_vec();
-            self.tell(index, &record);
+        // Orderly, and nothing counted.
+        let words = event::Closed {
+            token,
+            ..event::Closed::default()
+        };
+        if writer.tell(0, words).is_ok() {
+            self.tell(index, writer.written());
         }
     }
 
@@ -219,7 +220,7 @@ impl Dispatcher {
             if let Some(bytes) = client.refusal.take() {
                 self.commands.raw(token, 0, bytes);
                 self.commands
-                    .simple(command::SHUTDOWN, SHUTDOWN_CLOSE, token);
+                    .simple(command::SHUTDOWN, shutdown_flag::CLOSE, token);
             }
             return;
         };
@@ -276,7 +277,11 @@ impl Dispatcher {
         }
         if client.timeout_set && client.exchanges.is_empty() {
             client.timeout_set = false;
-            commands.record(command::SET_TIMEOUT, 0, &[token, 0, 0], &[]);
+            let words = command::SetTimeout {
+                token,
+                milliseconds: 0,
+            };
+            commands.write(0, words, &[]);
         }
         if let Some(index) = owner {
             let is_used = client.is_used_by(index);

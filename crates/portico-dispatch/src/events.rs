@@ -1,8 +1,9 @@
 //! The engine's events: to whom each of them goes.
 
 use portico_channel::layout::{
-    SHUTDOWN_CLOSE, body_flag, command, event, flushed_flag, timeout_kind,
+    body_flag, command, event, flushed_flag, shutdown_flag, timeout_kind,
 };
+use portico_channel::schema::Record;
 use portico_channel::{EventWriter, RecordView, Records};
 
 use crate::answers;
@@ -29,47 +30,62 @@ impl Dispatcher {
     }
 
     fn handle_event(&mut self, record: RecordView<'_>, bytes: &[u8]) {
-        let token = record.word(2);
+        let token = record.token();
         match record.kind() {
             event::REQUEST => self.request(record, bytes),
             event::BODY | event::END => self.body(record, bytes),
             event::OPEN => {
-                let listening = self.listeners.get(&record.word(3));
-                let admission = listening.and_then(Listening::admission);
-                self.clients
-                    .insert(Client::opened(record, bytes, admission));
+                if let Some(open) = record.read::<event::Open>() {
+                    let listening = self.listeners.get(&open.listener);
+                    let admission = listening.and_then(Listening::admission);
+                    self.clients.insert(Client::opened(open, admission));
+                }
             }
             event::SECURE => self.secured(record, bytes),
             event::CLOSED => self.closed(token, bytes),
-            event::FLUSHED => self.flushed(token, record.word(3), record.word(4)),
+            event::FLUSHED => {
+                if let Some(flushed) = record.read::<event::Flushed>() {
+                    self.flushed(token, flushed.count, flushed.queued_bytes);
+                }
+            }
             event::RAW => {
                 if let Some(index) = self.clients.find(token).and_then(|client| client.tunnel) {
                     self.tell_body(index, bytes);
                 }
             }
             event::PEER_END => self.tell_users(token, bytes),
-            event::TIMEOUT => self.timed_out(token, record.word(3), bytes),
-            event::CLIENT_ERROR => self.client_error(token, record.word(3), bytes),
+            event::TIMEOUT => {
+                if let Some(timeout) = record.read::<event::Timeout>() {
+                    self.timed_out(token, timeout.deadline, bytes);
+                }
+            }
+            event::CLIENT_ERROR => {
+                if let Some(error) = record.read::<event::ClientError>() {
+                    self.client_error(token, error.code, bytes);
+                }
+            }
             // Questions are never asked: the host's listeners have their certificates. The rest is for logs.
             _ => {}
         }
     }
 
     fn secured(&mut self, record: RecordView<'_>, bytes: &[u8]) {
-        let Some(client) = self.clients.find(record.word(2)) else {
+        let Some(client) = self.clients.find(record.token()) else {
             return;
         };
         client.opening.extend_from_slice(bytes);
-        if let Some(admission) = &mut client.admission {
-            let offset = usize::try_from(record.word(5)).unwrap_or(usize::MAX);
-            let server_name = record.bytes(offset, record.word(6));
-            admission.secured(server_name.unwrap_or_default());
+        if let (Some(admission), Some(done)) =
+            (&mut client.admission, record.read::<event::Secure>())
+        {
+            admission.secured(done.bytes(done.server_name));
         }
     }
 
     fn request(&mut self, record: RecordView<'_>, bytes: &[u8]) {
-        let token = record.word(2);
-        let request = Request::new(record);
+        let token = record.token();
+        let Some(request) = Request::read(record) else {
+            return;
+        };
         let facts = request.facts();
         let Some(client) = self.clients.find(token) else {
             return;
@@ -123,7 +139,7 @@ impl Dispatcher {
 
     /// Part of a body, or its end.
     fn body(&mut self, record: RecordView<'_>, bytes: &[u8]) {
-        let token = record.word(2);
+        let token = record.token();
         let Self {
             clients, commands, ..
         } = self;
@@ -134,9 +150,9 @@ impl Dispatcher {
         if is_end {
             client.hold = Hold::default();
         }
-        let Some(exchange) = client.exchange(record.word(3)) else {
+        let Some(exchange) = client.exchange(record.sequence()) else {
             if let Some((sequence, index)) = client.trailing
-                && sequence == record.word(3)
+                && sequence == record.sequence()
             {
                 self.tell_body(index, bytes);
                 if is_end {
@@ -232,36 +248,34 @@ impl Dispatcher {
             }
         }
         for (index, sequence, share) in shares {
-            let words = [share, queued, sequence];
-            self.tell_known(token, index, event::FLUSHED, flushed_flag::NAMED, words);
+            let words = event::Flushed {
+                token,
+                count: share,
+                queued_bytes: queued,
+                sequence,
+            };
+            self.tell_known(index, flushed_flag::NAMED, token, words);
         }
-        for (index, sequence, granted) in credits {
-            let low = (granted & u64::from(u32::MAX)) as u32;
-            let high = (granted >> 32) as u32;
-            self.tell_known(token, index, event::CREDIT, 0, [sequence, low, high]);
+        for (index, sequence, granted_bytes) in credits {
+            let words = event::Credit {
+                token,
+                sequence,
+                granted_bytes,
+            };
+            self.tell_known(index, 0, token, words);
         }
     }
 
-    /// Sends a short record to a member if it knows the connection.
-    fn tell_known(
-        &mut self,
-        token: u32,
-        index: MemberIndex,
-        kind: u32,
-        flags: u32,
-        words: [u32; 3],
-    ) {
+    /// Sends a record of words only to a member if it knows the connection.
+    fn tell_known<R: Record>(&mut self, index: MemberIndex, flags: u32, token: u32, words: R) {
         let is_known = self
             .clients
             .find(token)
             .is_some_and(|client| client.known.contains(&index));
-        let mut memory = [0u8; 24];
+        let mut memory = [0u8; 64];
         let mut writer = EventWriter::new(&mut memory);
-        if is_known && let Ok(mut record) = writer.record(kind, flags, token, 6, 0) {
-            for (place, word) in words.into_iter().enumerate() {
-                record.set(3 + place, word);
-            }
-            self.tell(index, &memory);
+        if is_known && writer.tell(flags, words).is_ok() {
+            self.tell(index, writer.written());
         }
     }
 
@@ -280,7 +294,7 @@ impl Dispatcher {
                     None if client.exchanges.is_empty() => {
                         self.commands.raw(token, 0, answers::TIMEOUT);
                         self.commands
-                            .simple(command::SHUTDOWN, SHUTDOWN_CLOSE, token);
+                            .simple(command::SHUTDOWN, shutdown_flag::CLOSE, token);
                     }
                     // Earlier requests are not answered; the engine tells again.
                     _ => {}

@@ -40,8 +40,10 @@ pub(crate) enum Outcome {
     Last,
     /// Only so many of the bytes belong to the answer: it ends with them, and the connection behind it.
     TooLong(u64),
-    /// They must not go out.
+    /// They must not go out, and the answer can't go on.
     Wrong,
+    /// They must not go out; the answer goes on without them.
+    Nothing,
 }
 
 impl Answer {

@@ -51,7 +51,7 @@ impl Dispatcher {
         let now = client.hold.is_held();
         if now != before {
             let kind = if now { command::PAUSE } else { command::RESUME };
-            commands.record(kind, 0, &[client.token, sequence], &[]);
+            commands.about_request(kind, client.token, sequence);
         }
     }
 

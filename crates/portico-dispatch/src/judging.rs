@@ -37,7 +37,7 @@ impl Dispatcher {
         record: RecordView<'_>,
         ended: &mut Vec<(u32, u32)>,
     ) -> Verdict {
-        let token = record.word(2);
+        let token = record.token();
         match record.kind() {
             command::RESPOND | command::DATA | command::END | command::INFORM => {
                 self.judge_answer(index, record, ended)
@@ -54,8 +54,8 @@ impl Dispatcher {
             command::RAW => self.judge_raw(index, record),
             command::TAKE_OVER | command::PROCEED => self.judge_upgrade(index, record),
             command::DISCARD => self.judge_discard(index, record),
-            command::DESTROY if record.word(3) != 0 => {
-                let sequence = record.word(3);
+            command::DESTROY if record.sequence() != 0 => {
+                let sequence = record.sequence();
                 if !self.has_request(index, token, sequence) {
                     return Verdict::LeaveOut;
                 }
@@ -82,14 +82,13 @@ impl Dispatcher {
     /// What a template says of the body is read once. One that is no head costs the answers that name it, for the program
     /// says what is in it.
     fn judge_template(&mut self, index: MemberIndex, record: RecordView<'_>) -> Verdict {
-        let reason = record.bytes(20, record.word(3));
-        let fields = reason.and_then(|reason| record.bytes(20 + reason.len(), record.word(4)));
-        let (Some(reason), Some(fields)) = (reason, fields) else {
+        let Some(head) = record.read::<command::Template>() else {
             return Verdict::Break;
         };
+        let (reason, fields) = (head.reason(), head.fields());
         let declared = h1::read_framing(fields)
             .filter(|_| reason.len() + fields.len() <= TEMPLATE_BYTES && is_field_value(reason));
-        let number = usize::try_from(record.word(2)).unwrap_or(usize::MAX);
+        let number = usize::try_from(head.number).unwrap_or(usize::MAX);
         if !(1..TEMPLATES).contains(&number) {
             return Verdict::Break;
         }
@@ -114,9 +113,9 @@ impl Dispatcher {
         let Self {
             clients, commands, ..
         } = self;
-        if let Some(client) = clients.find(record.word(2))
+        if let Some(client) = clients.find(record.token())
             && client.receiver() == Some(index)
-            && client.arriving() == Some(record.word(3))
+            && client.arriving() == Some(record.sequence())
         {
             let pauses = record.kind() == command::PAUSE;
             Self::set_hold(client, commands, |hold| hold.by_member = pauses);
@@ -125,7 +124,7 @@ impl Dispatcher {
     }
 
     fn judge_discard(&mut self, index: MemberIndex, record: RecordView<'_>) -> Verdict {
-        let (token, sequence) = (record.word(2), record.word(3));
+        let (token, sequence) = (record.token(), record.sequence());
         if !self.owns(index, token, sequence) {
             return Verdict::LeaveOut;
         }
@@ -141,7 +140,7 @@ impl Dispatcher {
         if record.flags() & response_flag::EXTERNAL != 0 {
             return Verdict::Break;
         }
-        let Some(client) = self.clients.find(record.word(2)) else {
+        let Some(client) = self.clients.find(record.token()) else {
             return Verdict::LeaveOut;
         };
         if client.tunnel != Some(index) && client.refuser != Some(index) {
@@ -164,7 +163,7 @@ impl Dispatcher {
     }
 
     fn judge_upgrade(&mut self, index: MemberIndex, record: RecordView<'_>) -> Verdict {
-        let token = record.word(2);
+        let token = record.token();
         let Some(client) = self.clients.find(token) else {
             return Verdict::LeaveOut;
         };

@@ -3,7 +3,6 @@
 use portico_channel::RecordView;
 use portico_channel::layout::{command, response_flag};
 use portico_http::h1;
-use portico_http::semantics::FramingFields;
 use portico_http::semantics::field_value::is_field_value;
 
 use crate::answers::Refusal;
@@ -15,11 +14,6 @@ use crate::framing::Outcome;
 use crate::judging::Verdict;
 use crate::member::Template;
 
-/// Bytes of `RESPOND` before its payload.
-const RESPOND_BYTES: usize = 44;
-/// Bytes of the others before their payload.
-const SIZED_BYTES: usize = 20;
-
 impl Dispatcher {
     pub(crate) fn judge_answer(
         &mut self,
@@ -27,7 +21,7 @@ impl Dispatcher {
         record: RecordView<'_>,
         ended: &mut Vec<(u32, u32)>,
     ) -> Verdict {
-        let (token, sequence) = (record.word(2), record.word(3));
+        let (token, sequence) = (record.token(), record.sequence());
         if record.flags() & response_flag::EXTERNAL != 0 {
             return Verdict::Break;
         }
@@ -57,14 +51,19 @@ impl Dispatcher {
         };
         let outcome = match record.kind() {
             command::RESPOND if !exchange.answer.has_begun() => begin(exchange, templates, record),
-            command::INFORM if !exchange.answer.has_begun() => match is_interim(exchange, record) {
-                true => Outcome::Fine,
-                false => return Verdict::LeaveOut,
-            },
+            command::INFORM if !exchange.answer.has_begun() => inform(exchange, record),
             command::DATA | command::END if exchange.answer.is_open() => go_on(exchange, record),
             // The engine would ignore them.
             _ => return Verdict::LeaveOut,
         };
+        let outcome = match outcome {
+            Some(outcome) => outcome,
+            // It says something of itself that is not true: no application of ours writes that.
+            None => return Verdict::Break,
+        };
+        if outcome == Outcome::Nothing {
+            return Verdict::LeaveOut;
+        }
         if outcome == Outcome::Wrong {
             self.cut_off(token, sequence, ended);
             return Verdict::LeaveOut;
@@ -135,58 +134,65 @@ impl Dispatcher {
     }
 }
 
-fn begin(exchange: &mut Exchange, templates: &[Template], record: RecordView<'_>) -> Outcome {
-    let kept = usize::try_from(record.word(5))
+/// What a head says; `None`: the record is none.
+fn begin(
+    exchange: &mut Exchange,
+    templates: &[Template],
+    record: RecordView<'_>,
+) -> Option<Outcome> {
+    let head = record.read::<command::Respond>()?;
+    let kept = usize::try_from(head.template)
         .ok()
         .and_then(|number| templates.get(number).copied());
     let declared = match kept.unwrap_or_default() {
         Template::Declares(declared) => Some(declared),
-        Template::Missing => own_fields(record),
+        Template::Missing => {
+            h1::read_framing(head.fields()).filter(|_| is_field_value(head.reason()))
+        }
         Template::Refused => None,
     };
     let Some(declared) = declared else {
-        return Outcome::Wrong;
+        return Some(Outcome::Wrong);
     };
     let mut answer = exchange.answer;
     let outcome = answer.begin(
         exchange.facts,
-        record.word(4),
-        record.flags(),
-        record.long(9),
+        head.status,
+        head.flags(),
+        head.content_length,
         &declared,
     );
     if outcome == Outcome::Wrong {
-        return Outcome::Wrong;
+        return Some(Outcome::Wrong);
     }
-    let body = answer.add(u64::from(record.word(8)));
+    let body = answer.add(u64::from(head.body_bytes));
     exchange.answer = answer;
-    if body == Outcome::Fine { outcome } else { body }
-}
-
-/// What the head in the record itself declares.
-fn own_fields(record: RecordView<'_>) -> Option<FramingFields> {
-    let reason = record.bytes(RESPOND_BYTES, record.word(6))?;
-    let fields = record.bytes(RESPOND_BYTES + reason.len(), record.word(7))?;
-    h1::read_framing(fields).filter(|_| is_field_value(reason))
+    Some(if body == Outcome::Fine { outcome } else { body })
 }
 
 /// `DATA` and `END`.
-fn go_on(exchange: &mut Exchange, record: RecordView<'_>) -> Outcome {
+fn go_on(exchange: &mut Exchange, record: RecordView<'_>) -> Option<Outcome> {
     if record.kind() == command::DATA {
-        return exchange.answer.add(u64::from(record.word(4)));
+        let data = record.read::<command::Data>()?;
+        return Some(exchange.answer.add(u64::from(data.body_bytes)));
     }
+    let end = record.read::<command::End>()?;
     let is_chunked = exchange.answer == crate::framing::Answer::Chunked;
-    let trailers = record.bytes(SIZED_BYTES, record.word(4));
-    match trailers {
-        Some(lines) if !is_chunked || h1::are_trailers(lines) => Outcome::Fine,
-        _ => Outcome::Wrong,
-    }
+    let are_fine = !is_chunked || h1::are_trailers(end.trailers());
+    Some(if are_fine {
+        Outcome::Fine
+    } else {
+        Outcome::Wrong
+    })
 }
 
-/// HTTP/1.0 clients know no interim responses (RFC 9110, 15.2).
-fn is_interim(exchange: &Exchange, record: RecordView<'_>) -> bool {
-    !exchange.facts.is_old
-        && record
-            .bytes(SIZED_BYTES, record.word(4))
-            .is_some_and(h1::is_interim_head)
+/// An interim response. HTTP/1.0 clients know none (RFC 9110, 15.2).
+fn inform(exchange: &Exchange, record: RecordView<'_>) -> Option<Outcome> {
+    let inform = record.read::<command::Inform>()?;
+    let is_fine = !exchange.facts.is_old && h1::is_interim_head(inform.head());
+    Some(if is_fine {
+        Outcome::Fine
+    } else {
+        Outcome::Nothing
+    })
 }

@@ -33,7 +33,6 @@ mod judging;
 mod judging_answers;
 mod limits;
 mod listening;
-mod mailbox;
 mod member;
 mod queue;
 mod request;

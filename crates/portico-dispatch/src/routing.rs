@@ -75,7 +75,7 @@ impl Dispatcher {
         let chosen = if behind && !has_affinity {
             None
         } else {
-            self.choose(queue, Request::new(record), is_upload)
+            Request::read(record).and_then(|request| self.choose(queue, request, is_upload))
         };
         if let Some(index) = chosen {
             if is_upload {
@@ -315,7 +315,8 @@ impl Dispatcher {
             let mut chosen = None;
             if let Some((records, is_upload)) = records {
                 if let Some(Ok(record)) = Records::new(&records).next() {
-                    chosen = self.choose(id, Request::new(record), is_upload);
+                    chosen = Request::read(record)
+                        .and_then(|request| self.choose(id, request, is_upload));
                 }
                 let Some(index) = chosen else {
                     self.keep(waiting, records);

@@ -8,8 +8,8 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use portico_channel::layout::{SLOT_BITS, SLOT_MASK};
-use portico_channel::{EventWriter, Sleeper};
+use portico_channel::token::Division;
+use portico_channel::{EventWriter, Mailbox, Sleeper};
 use portico_engine::{ListenerId, ListenerOptions, Shard, TurnOutcome};
 use portico_sys::{Errno, Wake};
 
@@ -19,7 +19,6 @@ use crate::dispatcher::Dispatcher;
 use crate::host_wide::HostWide;
 use crate::limits::{EVENT_BYTES, MAX_HEADER_SIZE, PIPELINED_REQUESTS};
 use crate::listening::Listening;
-use crate::mailbox::Mailbox;
 use crate::member::Member;
 use crate::{
     BrokenMember, Endpoint, MemberId, MemberStats, NewMember, QueueStats, Routes, ShardStats,
@@ -71,14 +70,12 @@ impl ShardThread {
         all: &Arc<[Arc<Shared>]>,
         host_wide: &Arc<HostWide>,
     ) -> io::Result<Self> {
-        let bits = all.len().next_power_of_two().trailing_zeros();
-        let slot_bits = SLOT_BITS - bits;
-        let base = index << slot_bits;
-        let count = if bits == 0 { SLOT_MASK } else { 1 << slot_bits };
+        let thread = usize::try_from(index).unwrap_or(usize::MAX);
+        let division = Division::among(all.len());
+        let (base, count) = (division.first_slot(thread), division.slots());
         let is_alone = all.len() == 1;
         let dispatcher = Dispatcher::new(base, index, is_alone, Arc::clone(host_wide));
         let (own, all) = (Arc::clone(shared), Arc::clone(all));
-        let count = usize::try_from(count).unwrap_or(0);
         let (made, result) = sync_channel(1);
         let thread = std::thread::Builder::new()
             .name(format!("portico-{index}"))

@@ -18,10 +18,10 @@ fn a_chunked_body_with_trailers_arrives() {
     client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n");
     let request = app.request();
     assert_ne!(request.flags & request_flag::CHUNKED, 0);
-    assert_eq!(app.next(event::BODY).slice(4), b"hello");
+    assert_eq!(app.next(event::BODY).piece(), b"hello");
     client.send("6\r\n world\r\n0\r\nX-Sum: 1\r\n\r\n");
-    assert_eq!(app.next(event::BODY).slice(4), b" world");
-    assert_eq!(app.next(event::END).word(4), 1);
+    assert_eq!(app.next(event::BODY).piece(), b" world");
+    assert_eq!(app.next(event::END).read::<event::End>().field_count, 1);
     app.answer(&request, "ok");
     assert_eq!(client.answer().text(), "ok");
 }
@@ -125,7 +125,7 @@ fn what_is_not_wanted_of_a_body_is_dropped() {
     app.answer(&request, "early");
     client.answer();
     app.commands
-        .record(command::DISCARD, 0, &[request.token, request.sequence], &[]);
+        .about_request(command::DISCARD, request.token, request.sequence);
     app.submit();
     client.send("def");
     app.next(event::END);
@@ -194,7 +194,7 @@ fn a_member_that_does_not_read_stops_its_clients_and_nobody_else() {
         match record.kind {
             event::REQUEST => requests.push(record.as_request()),
             event::BODY => {
-                received += record.slice(4).len();
+                received += record.piece().len();
                 ended += usize::from(record.flags & 1 != 0);
             }
             _ => {}

@@ -34,7 +34,7 @@ fn bytes_go_both_ways_through_a_tunnel() {
     for round in 0..3 {
         client.send(format!("ping {round}"));
         assert_eq!(
-            app.next(event::RAW).slice(4),
+            app.next(event::RAW).piece(),
             format!("ping {round}").as_bytes()
         );
         app.raw(request.token, b"pong");
@@ -116,7 +116,7 @@ fn an_upgrade_waits_until_earlier_requests_of_others_are_answered() {
     other.raw(request.token, b"intruder");
     other.next(event::CLOSED);
     client.send("x");
-    assert_eq!(app.next(event::RAW).slice(4), b"x");
+    assert_eq!(app.next(event::RAW).piece(), b"x");
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn the_end_of_either_side_of_a_tunnel_is_told() {
     let request = tunnel(&mut app, &mut client);
     client.stream.write_all(b"last").unwrap();
     client.stream.shutdown(std::net::Shutdown::Write).unwrap();
-    assert_eq!(app.next(event::RAW).slice(4), b"last");
+    assert_eq!(app.next(event::RAW).piece(), b"last");
     app.next(event::PEER_END);
     app.raw(request.token, b"bye");
     app.simple(command::SHUTDOWN, 0, request.token);

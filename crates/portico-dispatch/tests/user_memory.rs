@@ -76,7 +76,7 @@ fn unfinished_records_of_one_user_are_bounded_together() {
     let part = |_| {
         let mut writer = CommandWriter::new();
         let piece = vec![7u8; 256 * 1024];
-        writer.record(command::PART, 0, &[0, 0, piece.len() as u32], &[&piece]);
+        writer.record(command::PART, 0, &[piece.len() as u32], &[&piece]);
         writer.as_bytes().to_vec()
     };
     let before = resident();

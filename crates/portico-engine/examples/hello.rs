@@ -74,7 +74,7 @@ fn keep_head(commands: &mut CommandWriter) {
 fn answer_all(events: &[u8], commands: &mut CommandWriter) {
     for record in Records::new(events).flatten() {
         if record.kind() == event::REQUEST {
-            answer(commands, record.word(2), record.word(3), record.flags());
+            answer(commands, record.token(), record.sequence(), record.flags());
         }
     }
 }

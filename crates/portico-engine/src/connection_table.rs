@@ -3,7 +3,7 @@
 //! A slot is used again only after the application has been told that its connection is gone, with the next
 //! generation, so that a command which crossed with the end never reaches the wrong connection.
 
-use portico_channel::layout::{GENERATION_BITS, SLOT_BITS, SLOT_MASK};
+use portico_channel::token;
 
 use crate::connection::Connection;
 use crate::limits::CONNECTIONS;
@@ -59,7 +59,7 @@ impl ConnectionTable {
         };
         let slot_base = self.slot_base;
         let slot = self.slots.get_mut(usize::try_from(index).ok()?)?;
-        let token = (index + slot_base) | slot.generation << SLOT_BITS;
+        let token = token::token_of(index + slot_base, slot.generation);
         slot.connection = Some(make(token));
         self.open += 1;
         Some(token)
@@ -68,7 +68,7 @@ impl ConnectionTable {
     /// The connection of a token, unless it is gone.
     #[inline]
     pub(crate) fn find(&mut self, token: u32) -> Option<&mut Connection> {
-        let generation = token >> SLOT_BITS;
+        let generation = token::generation_of(token);
         let slot = self.slot_mut(token)?;
         if slot.generation != generation {
             return None;
@@ -78,7 +78,7 @@ impl ConnectionTable {
 
     /// Takes a connection out. Its token is dead; [`ConnectionTable::release`] frees the slot.
     pub(crate) fn remove(&mut self, token: u32) -> Option<Box<Connection>> {
-        let generation = token >> SLOT_BITS;
+        let generation = token::generation_of(token);
         let slot = self.slot_mut(token)?;
         if slot.generation != generation {
             return None;
@@ -90,14 +90,14 @@ impl ConnectionTable {
 
     /// Lets the slot of a removed connection be used again.
     pub(crate) fn release(&mut self, token: u32) {
-        let Some(index) = (token & SLOT_MASK).checked_sub(self.slot_base) else {
+        let Some(index) = token::slot_of(token).checked_sub(self.slot_base) else {
             return;
         };
         if let Some(slot) = self.slot_mut(token)
             && slot.connection.is_none()
-            && slot.generation == token >> SLOT_BITS
+            && slot.generation == token::generation_of(token)
         {
-            slot.generation = (slot.generation + 1) & ((1 << GENERATION_BITS) - 1);
+            slot.generation = token::next_generation(slot.generation);
             self.free.push(index);
         }
     }
@@ -111,7 +111,7 @@ impl ConnectionTable {
 
     #[inline]
     fn slot_mut(&mut self, token: u32) -> Option<&mut Slot> {
-        let index = (token & SLOT_MASK).checked_sub(self.slot_base)?;
+        let index = token::slot_of(token).checked_sub(self.slot_base)?;
         self.slots.get_mut(usize::try_from(index).ok()?)
     }
 }
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn no_table_has_more_slots_than_a_token_can_name() {
         let table = ConnectionTable::new(0, usize::MAX);
-        assert_eq!(table.capacity, SLOT_MASK as usize);
+        assert_eq!(table.capacity, token::SLOT_MASK as usize);
     }
 
     #[test]
@@ -160,7 +160,7 @@ mod tests {
         for _ in 0..5_000 {
             let token = enter(&mut table).unwrap();
             assert_eq!(token >> 31, 0);
-            assert_eq!((token & SLOT_MASK) >> 18, 1);
+            assert_eq!(token::slot_of(token) >> 18, 1);
             table.remove(token);
             table.release(token);
         }

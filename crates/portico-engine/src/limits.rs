@@ -82,7 +82,7 @@ pub(crate) const COMPACT_BYTES: usize = 64 * 1024;
 pub(crate) const TLS_BATCH_BYTES: usize = 64 * 1024;
 
 /// Connections of one shard.
-pub(crate) const CONNECTIONS: usize = portico_channel::layout::SLOT_MASK as usize;
+pub(crate) const CONNECTIONS: usize = portico_channel::token::SLOT_MASK as usize;
 
 /// Largest `max_header_size` that is honoured: a request's event must fit into the event memory.
 pub(crate) const MAX_HEADER_SIZE: u32 = portico_channel::layout::HEAD_BYTES;

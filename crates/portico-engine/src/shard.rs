@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
-use portico_channel::layout::SLOT_MASK;
+use portico_channel::token::SLOT_MASK;
 use portico_channel::{EventWriter, External};
 use portico_sys::{Bell, Interest, ReadyList, Wake, socket};
 use portico_tls::ServerNames;

@@ -11,23 +11,15 @@
 //!   (woken by one eventfd for all threads)
 //! ```
 //!
-//! **Tokens.** The thread's index stands in the highest bits of the slot, so tokens of several threads differ and a
-//! command finds its thread by its token. `N` threads take `log2(N)` of the 20 bits (rounded up); each has
-//! `2^20 / 2^bits` connections.
+//! The thread's index is part of its connections' tokens: see [`portico_channel::token`].
 
 mod application_end;
 mod application_lane;
 mod engine_end;
 mod lane;
 mod lending;
-mod mailbox;
 
 pub use application_end::ThreadedEngine;
 
 /// Threads of one engine at most.
 pub(crate) const MAX_THREADS: usize = 64;
-
-/// Bits of the slot that hold the index of one of `threads` threads.
-fn thread_bits(threads: usize) -> u32 {
-    threads.next_power_of_two().trailing_zeros()
-}

@@ -27,7 +27,7 @@ impl Server {
     /// A command about the body of a request.
     fn about(&mut self, kind: u32, request: &Event) {
         self.commands
-            .record(kind, 0, &[request.token, request.sequence()], &[]);
+            .about_request(kind, request.token, request.sequence());
         self.submit();
     }
 }
@@ -36,7 +36,7 @@ fn body_bytes(events: &[Event]) -> usize {
     events
         .iter()
         .filter(|event| event.kind == event::BODY)
-        .map(|event| event.slice(4).len())
+        .map(|event| event.piece().len())
         .sum()
 }
 
@@ -67,7 +67,7 @@ fn what_has_been_read_is_handed_over_though_the_body_is_held() {
             match event.kind {
                 event::REQUEST if event.sequence() == 1 => server.about(command::PAUSE, &event),
                 event::REQUEST => next = true,
-                event::BODY => received += event.slice(4).len(),
+                event::BODY => received += event.piece().len(),
                 _ => {}
             }
         }
@@ -156,7 +156,7 @@ fn a_hold_from_before_an_upgrade_is_refused_holds_its_body() {
     send(&mut client, "abc");
     assert!(server.settle().is_empty());
     server.about(command::RESUME, &request);
-    assert_eq!(server.next(event::BODY).slice(4), b"abc");
+    assert_eq!(server.next(event::BODY).piece(), b"abc");
 }
 
 /// As in Node, where the program has ended the socket: nothing is answered, and the body is still read.
@@ -180,5 +180,5 @@ fn a_body_goes_on_behind_the_end_of_our_side() {
     server.answer(&request, b"never");
     drop(client);
     // Both sides have ended: what is not answered is of no use any more.
-    assert_eq!(server.next(event::CLOSED).word(3), 0);
+    assert_eq!(server.next(event::CLOSED).read::<event::Closed>().errno, 0);
 }

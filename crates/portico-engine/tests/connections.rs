@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use portico_channel::layout::response_flag as flag;
 use portico_channel::layout::{
-    DESTROY_RESET, SHUTDOWN_CLOSE, command, event, open_flag, request_flag, timeout_kind,
+    command, destroy_flag, event, open_flag, request_flag, shutdown_flag, timeout_kind,
 };
 use portico_engine::{CommandError, ListenerOptions};
 use portico_http::ParseErrorCode;
@@ -59,10 +59,11 @@ fn an_idle_connection_that_ends_is_closed() {
     read_answer(&mut client);
     drop(client);
     let closed = server.next(event::CLOSED);
-    assert_eq!(closed.word(3), 0);
-    assert_eq!(closed.word(4) as usize, GET.len());
+    assert_eq!(closed.read::<event::Closed>().errno, 0);
+    let closed = closed.read::<event::Closed>();
+    assert_eq!(closed.bytes_read as usize, GET.len());
     assert_eq!(
-        closed.word(6) as usize,
+        closed.bytes_written as usize,
         "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx".len()
     );
 }
@@ -80,7 +81,7 @@ fn a_half_closed_peer_still_gets_its_answer() {
         .unwrap();
     server.answer(request, b"late");
     assert!(read_to_end(&mut client).unwrap().ends_with(b"late"));
-    assert_eq!(server.next(event::CLOSED).word(3), 0);
+    assert_eq!(server.next(event::CLOSED).read::<event::Closed>().errno, 0);
 }
 
 #[test]
@@ -95,7 +96,7 @@ fn an_end_in_the_middle_of_a_message_is_the_peers_fault() {
         client.shutdown(std::net::Shutdown::Write).unwrap();
         let error = server.next(event::CLIENT_ERROR);
         assert_eq!(
-            error.word(3),
+            error.read::<event::ClientError>().code,
             u32::from(ParseErrorCode::InvalidEofState.number())
         );
         server.commands.simple(command::DESTROY, 0, error.token);
@@ -116,7 +117,7 @@ fn a_reset_is_told_with_its_number() {
         reset(client);
         let closed = server.next(event::CLOSED);
         assert_eq!(
-            closed.word(3),
+            closed.read::<event::Closed>().errno,
             portico_sys::Errno::CONNRESET.raw_os_error() as u32
         );
     }
@@ -161,7 +162,7 @@ fn garbage_is_told_with_its_packet() {
     let mut client = server.connect();
     send(&mut client, "GET / HTTP/1.1\r\nHost : x\r\n\r\n");
     let error = server.next(event::CLIENT_ERROR);
-    assert_eq!(error.slice(5), b"GET / HTTP/1.1\r\nHost : x\r\n\r\n");
+    assert_eq!(error.packet(), b"GET / HTTP/1.1\r\nHost : x\r\n\r\n");
     server.commands.raw(
         error.token,
         0,
@@ -169,7 +170,7 @@ fn garbage_is_told_with_its_packet() {
     );
     server
         .commands
-        .simple(command::SHUTDOWN, SHUTDOWN_CLOSE, error.token);
+        .simple(command::SHUTDOWN, shutdown_flag::CLOSE, error.token);
     server.submit();
     assert!(
         read_to_end(&mut client)
@@ -229,7 +230,7 @@ fn destroying_with_reset_resets() {
     let request = server.request();
     server
         .commands
-        .simple(command::DESTROY, DESTROY_RESET, request.token);
+        .simple(command::DESTROY, destroy_flag::RESET, request.token);
     server.submit();
     assert_eq!(
         read_to_end(&mut client).unwrap_err().kind(),
@@ -320,7 +321,10 @@ fn malformed_commands_are_named() {
         ),
         (
             respond(99, 0),
-            CommandError::OutOfRange { offset: 0, word: 4 },
+            CommandError::OutOfRange {
+                offset: 0,
+                word: "status",
+            },
         ),
         (respond(200, 1), CommandError::Malformed { offset: 0 }),
         (
@@ -354,7 +358,8 @@ fn an_upgrade_becomes_a_tunnel() {
     );
     let request = server.request();
     assert_ne!(request.flags & request_flag::UPGRADE, 0);
-    assert_eq!(request.slice(7), b"first");
+    let words = request.read::<event::Request>();
+    assert_eq!(words.bytes(words.rest), b"first");
     send(&mut client, "second");
     assert!(server.settle().is_empty());
     server.commands.simple(command::TAKE_OVER, 0, request.token);
@@ -365,7 +370,7 @@ fn an_upgrade_becomes_a_tunnel() {
     );
     server.submit();
     expect(&mut client, "HTTP/1.1 101 Switching Protocols\r\n\r\n");
-    assert_eq!(server.next(event::RAW).slice(4), b"second");
+    assert_eq!(server.next(event::RAW).piece(), b"second");
     // Between two messages of a tunnel there is no keep-alive timeout.
     assert!(server.settle().is_empty());
     client.shutdown(std::net::Shutdown::Write).unwrap();
@@ -389,7 +394,7 @@ fn an_upgrade_that_is_not_wanted_is_an_ordinary_request() {
     server.commands.simple(command::PROCEED, 0, request.token);
     server.submit();
     let events = server.until(|events| events.iter().any(|event| event.kind == event::REQUEST));
-    assert_eq!(events[0].slice(4), b"body");
+    assert_eq!(events[0].piece(), b"body");
     server.answer(&request, b"1");
     server.answer(&events[1], b"2");
     assert_eq!(read_answer(&mut client).1, b"1");
@@ -408,7 +413,10 @@ fn an_idle_connection_is_told_and_a_silent_one_closed() {
     server.answer(&request, b"x");
     let start = Instant::now();
     let timeout = server.next(event::TIMEOUT);
-    assert_eq!(timeout.word(3), timeout_kind::KEEP_ALIVE);
+    assert_eq!(
+        timeout.read::<event::Timeout>().deadline,
+        timeout_kind::KEEP_ALIVE
+    );
     assert!(
         start.elapsed() >= Duration::from_millis(79),
         "{:?}",
@@ -454,7 +462,10 @@ fn a_slow_head_and_a_slow_request_are_told_once() {
         let mut client = server.connect();
         send(&mut client, text);
         let timeout = server.next(event::TIMEOUT);
-        assert_eq!(timeout.word(3), timeout_kind::REQUEST);
+        assert_eq!(
+            timeout.read::<event::Timeout>().deadline,
+            timeout_kind::REQUEST
+        );
         assert!(
             server
                 .settle()
@@ -474,11 +485,14 @@ fn inactivity_is_told_after_the_time_that_was_set() {
     let request = server.request();
     server
         .commands
-        .record(command::SET_TIMEOUT, 0, &[request.token, 0, 50], &[]);
+        .record(command::SET_TIMEOUT, 0, &[request.token, 50], &[]);
     server.submit();
     let start = Instant::now();
     let timeout = server.next(event::TIMEOUT);
-    assert_eq!(timeout.word(3), timeout_kind::INACTIVE);
+    assert_eq!(
+        timeout.read::<event::Timeout>().deadline,
+        timeout_kind::INACTIVE
+    );
     assert!(start.elapsed() >= Duration::from_millis(49));
     assert!(server.settle().is_empty());
     // Activity starts the clock anew.
@@ -488,7 +502,13 @@ fn inactivity_is_told_after_the_time_that_was_set() {
         b"HTTP/1.1 102 Processing\r\n\r\n",
     );
     server.submit();
-    assert_eq!(server.next(event::TIMEOUT).word(3), timeout_kind::INACTIVE);
+    assert_eq!(
+        server
+            .next(event::TIMEOUT)
+            .read::<event::Timeout>()
+            .deadline,
+        timeout_kind::INACTIVE
+    );
 }
 
 #[test]
@@ -500,8 +520,8 @@ fn connections_beyond_the_limit_are_dropped_and_told() {
     let mut second = server.connect();
     let dropped = server.next(event::DROPPED);
     assert_eq!(
-        dropped.word(5) & 0xffff,
-        u32::from(second.local_addr().unwrap().port())
+        dropped.read::<event::Dropped>().endpoints.remote_port,
+        second.local_addr().unwrap().port()
     );
     assert_eq!(second.read(&mut [0]).unwrap_or(0), 0);
     server.answer(&request, b"still here");
@@ -544,14 +564,14 @@ fn closing_idle_connections_spares_busy_ones() {
     let request = server.request();
     server
         .commands
-        .record(command::CLOSE_IDLE, 0, &[server.listener.0], &[]);
+        .simple(command::CLOSE_IDLE, 0, server.listener.0);
     server.submit();
     assert_eq!(idle.read(&mut [0]).unwrap(), 0);
     server.answer(&request, b"y");
     assert_eq!(read_answer(&mut busy).1, b"y");
     server
         .commands
-        .record(command::CLOSE_ALL, 0, &[server.listener.0], &[]);
+        .simple(command::CLOSE_ALL, 0, server.listener.0);
     server.submit();
     assert_eq!(busy.read(&mut [0]).unwrap(), 0);
     assert_eq!(server.shard.counters().connections_open, 0);
@@ -602,7 +622,8 @@ fn a_unix_socket_serves_too() {
         (events[0].kind, events[0].flags),
         (event::OPEN, open_flag::UNIX)
     );
-    assert_eq!(events[0].word(4), 0);
+    let ends = events[0].read::<event::Open>().endpoints;
+    assert_eq!((ends.remote_family, ends.local_family), (0, 0));
     server.answer(&events[1], b"x");
     let mut answer = [0; 39];
     client.read_exact(&mut answer).unwrap();
@@ -621,10 +642,12 @@ fn ipv6_addresses_are_told() {
     let mut client = std::net::TcpStream::connect(address).unwrap();
     send(&mut client, GET);
     let open = server.next(event::OPEN);
-    assert_eq!(open.word(4), 6 | 6 << 8);
+    let ends = open.read::<event::Open>().endpoints;
+    assert_eq!((ends.remote_family, ends.local_family), (6, 6));
+    let loopback = std::net::Ipv6Addr::LOCALHOST.octets();
     assert_eq!(
-        (open.word(9), open.word(13)),
-        (1u32.swap_bytes(), 1u32.swap_bytes())
+        (ends.remote_address, ends.local_address),
+        (loopback, loopback)
     );
 }
 

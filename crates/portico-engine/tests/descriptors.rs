@@ -25,11 +25,9 @@ fn accepting_pauses_without_descriptors_and_goes_on_later() {
     )
     .unwrap();
     let error = server.next(event::ACCEPT_ERROR);
-    assert_eq!(error.word(3), server.listener.0);
-    assert_eq!(
-        error.word(4),
-        portico_sys::Errno::MFILE.raw_os_error() as u32
-    );
+    let error = error.read::<event::AcceptError>();
+    assert_eq!(error.listener, server.listener.0);
+    assert_eq!(error.errno, portico_sys::Errno::MFILE.raw_os_error() as u32);
     // It is no busy loop: within the pause nothing happens.
     let start = Instant::now();
     let mut turns = 0;

@@ -12,12 +12,8 @@ const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
 
 impl Server {
     fn give_up(&mut self, request: &Event) {
-        self.commands.record(
-            command::DESTROY,
-            0,
-            &[request.token, request.sequence()],
-            &[],
-        );
+        self.commands
+            .about_request(command::DESTROY, request.token, request.sequence());
         self.submit();
     }
 }
@@ -45,7 +41,7 @@ fn the_connection_ends_when_the_turn_of_an_answer_comes_that_was_given_up() {
         server.submit();
         assert!(server.settle().is_empty());
         server.answer(&requests[0], b"first");
-        assert_eq!(server.next(event::CLOSED).word(3), 0);
+        assert_eq!(server.next(event::CLOSED).read::<event::Closed>().errno, 0);
         let received = read_to_end(&mut client).unwrap();
         assert_eq!(String::from_utf8(received).unwrap(), format!("{HEAD}first"));
     }

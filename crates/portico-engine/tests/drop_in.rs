@@ -4,7 +4,7 @@
 
 mod support;
 
-use portico_channel::layout::{SHUTDOWN_CLOSE, command, event};
+use portico_channel::layout::{command, event, shutdown_flag};
 use portico_engine::ListenerOptions;
 use support::{Server, expect, read_answer, read_to_end, send};
 
@@ -25,8 +25,8 @@ fn two_hosts_are_refused_unless_the_listener_accepts_them() {
     let mut client = lenient.connect();
     send(&mut client, TWO_HOSTS);
     let request = lenient.request();
-    assert_eq!(request.field(11, 0), ("Host".into(), "a".into()));
-    assert_eq!(request.field(11, 1), ("Host".into(), "b".into()));
+    assert_eq!(request.field(0), ("Host".into(), "a".into()));
+    assert_eq!(request.field(1), ("Host".into(), "b".into()));
 }
 
 #[test]
@@ -37,13 +37,14 @@ fn each_packet_after_an_error_is_told_until_the_application_has_spoken() {
     let first = server.next(event::CLIENT_ERROR);
     send(&mut client, GET);
     let second = server.next(event::CLIENT_ERROR);
+    let again = second.read::<event::ClientError>();
     assert_eq!(
-        (second.word(3), second.word(4), second.slice(5)),
-        (first.word(3), 0, GET.as_bytes())
+        (again.code, again.parsed_bytes, second.packet()),
+        (first.read::<event::ClientError>().code, 0, GET.as_bytes())
     );
     server
         .commands
-        .simple(command::SHUTDOWN, SHUTDOWN_CLOSE, first.token);
+        .simple(command::SHUTDOWN, shutdown_flag::CLOSE, first.token);
     server.submit();
     send(&mut client, GET);
     let events = server.settle();
@@ -113,7 +114,13 @@ fn a_closed_listener_tells_when_a_connection_that_nobody_knew_has_gone() {
     assert_eq!(server.shard.connection_count(server.listener), 1);
     server.shard.close_listener(server.listener);
     drop(client);
-    assert_eq!(server.next(event::DRAINED).word(3), server.listener.0);
+    assert_eq!(
+        server
+            .next(event::DRAINED)
+            .read::<event::Drained>()
+            .listener,
+        server.listener.0
+    );
     assert_eq!(server.shard.connection_count(server.listener), 0);
 }
 

@@ -135,7 +135,7 @@ fn an_end_of_the_connection_lets_all_bodies_go() {
                 .simple(command::DESTROY, 0, requests[0].token),
             _ => server
                 .commands
-                .record(command::CLOSE_ALL, 0, &[server.listener.0], &[]),
+                .simple(command::CLOSE_ALL, 0, server.listener.0),
         }
         server.submit();
         server.next(event::CLOSED);
@@ -164,7 +164,7 @@ fn memory_that_the_application_takes_away_resets_the_connection() {
         client.read_to_end(&mut all)
     });
     let closed = server.next(event::CLOSED);
-    assert_ne!(closed.word(3), 0, "an error");
+    assert_ne!(closed.read::<event::Closed>().errno, 0, "an error");
     assert!(reader.join().unwrap().is_err(), "not an orderly end");
     assert_eq!(body.kept(), 0);
 }

@@ -20,18 +20,16 @@ fn a_request_is_told_and_its_answer_is_sent() {
     );
     let events = server.until(|events| events.iter().any(|event| event.kind == event::REQUEST));
     assert_eq!(events[0].kind, event::OPEN);
-    assert_eq!(events[0].word(4), 4 | 4 << 8);
-    assert_eq!(events[0].word(5) >> 16, u32::from(server.address.port()));
-    assert_eq!(
-        events[0].word(5) & 0xffff,
-        u32::from(client.local_addr().unwrap().port())
-    );
-    assert_eq!(events[0].word(6), u32::from_le_bytes([127, 0, 0, 1]));
+    let ends = events[0].read::<event::Open>().endpoints;
+    assert_eq!((ends.remote_family, ends.local_family), (4, 4));
+    assert_eq!(ends.local_port, server.address.port());
+    assert_eq!(ends.remote_port, client.local_addr().unwrap().port());
+    assert_eq!(ends.remote_address[..4], [127, 0, 0, 1]);
     let request = &events[1];
     assert_eq!(request.target(), "/hello?x=1");
-    assert_eq!(request.word(4) >> 16, 2);
-    assert_eq!(request.field(11, 0), ("Host".into(), "example.com".into()));
-    assert_eq!(request.field(11, 1), ("X-Own".into(), "value".into()));
+    assert_eq!(request.read::<event::Request>().field_count, 2);
+    assert_eq!(request.field(0), ("Host".into(), "example.com".into()));
+    assert_eq!(request.field(1), ("X-Own".into(), "value".into()));
     let expected = request_flag::KEEP_ALIVE | request_flag::COMPLETE | request_flag::HAS_HOST;
     assert_eq!(request.flags, expected);
     server.answer(request, b"Hello");
@@ -147,14 +145,14 @@ fn a_sized_body_is_told_with_its_end() {
         .iter()
         .find(|event| event.kind == event::REQUEST)
         .unwrap();
-    assert_eq!((request.word(9), request.word(10)), (10, 0));
+    assert_eq!(request.read::<event::Request>().content_length, 10);
     assert_eq!(request.flags & request_flag::COMPLETE, 0);
     let body = events.last().unwrap();
-    assert_eq!((body.slice(4), body.flags), (&b"01234"[..], 0));
+    assert_eq!((body.piece(), body.flags), (&b"01234"[..], 0));
     send(&mut client, "56789GET /next HTTP/1.1\r\nHost: x\r\n\r\n");
     let events = server.until(|events| events.iter().any(|event| event.kind == event::REQUEST));
     assert_eq!(
-        (events[0].slice(4), events[0].flags),
+        (events[0].piece(), events[0].flags),
         (&b"56789"[..], body_flag::LAST)
     );
     assert_eq!(events[1].target(), "/next");
@@ -176,12 +174,12 @@ fn a_chunked_body_is_told_with_its_trailers() {
     let body: Vec<u8> = events
         .iter()
         .filter(|event| event.kind == event::BODY)
-        .flat_map(|event| event.slice(4).to_vec())
+        .flat_map(|event| event.piece().to_vec())
         .collect();
     assert_eq!(body, b"hello, world");
     let end = events.last().unwrap();
-    assert_eq!(end.word(4), 1);
-    assert_eq!(end.field(5, 0), ("X-Sum".into(), "12".into()));
+    assert_eq!(end.read::<event::End>().field_count, 1);
+    assert_eq!(end.trailer(0), ("X-Sum".into(), "12".into()));
 }
 
 #[test]
@@ -239,7 +237,7 @@ fn requests_may_be_split_anywhere() {
         let body: Vec<u8> = events
             .iter()
             .filter(|event| event.kind == event::BODY)
-            .flat_map(|event| event.slice(4).to_vec())
+            .flat_map(|event| event.piece().to_vec())
             .collect();
         assert_eq!(body, b"abcde", "split at {split}");
     }
@@ -262,7 +260,10 @@ fn an_answer_with_close_ends_the_connection() {
             .ends_with(b"Connection: close\r\nContent-Length: 3\r\n\r\nbye")
     );
     let closed = server.next(event::CLOSED);
-    assert_eq!((closed.token, closed.word(3)), (request.token, 0));
+    assert_eq!(
+        (closed.token, closed.read::<event::Closed>().errno),
+        (request.token, 0)
+    );
 }
 
 #[test]
@@ -365,7 +366,7 @@ fn a_paused_connection_delivers_nothing_until_resumed() {
         bytes = events
             .iter()
             .filter(|event| event.kind == event::BODY)
-            .map(|event| event.slice(4).len())
+            .map(|event| event.piece().len())
             .sum();
         bytes == 100_000
     });
@@ -381,19 +382,17 @@ fn of_a_discarded_body_only_the_end_is_told() {
     );
     let request = server.request();
     server.answer(&request, b"done");
-    server.commands.record(
-        command::DISCARD,
-        0,
-        &[request.token, request.sequence()],
-        &[],
-    );
+    server
+        .commands
+        .about_request(command::DISCARD, request.token, request.sequence());
     server.submit();
     send(&mut client, vec![b'x'; 100_000]);
     send(&mut client, GET);
     let events = server.until(|events| events.iter().any(|event| event.kind == event::REQUEST));
     let kinds: Vec<u32> = events.iter().map(|event| event.kind).collect();
     assert_eq!(kinds, [event::END, event::REQUEST]);
-    assert_eq!((events[0].sequence(), events[0].word(4)), (1, 0));
+    let end = events[0].read::<event::End>();
+    assert_eq!((end.sequence, end.field_count), (1, 0));
     assert_eq!(events[1].sequence(), 2);
 }
 
@@ -408,17 +407,14 @@ fn of_a_discarded_chunked_body_the_trailers_are_told() {
     let request = server.request();
     // Nothing is read while paused, unless it is dropped.
     server.commands.simple(command::PAUSE, 0, request.token);
-    server.commands.record(
-        command::DISCARD,
-        0,
-        &[request.token, request.sequence()],
-        &[],
-    );
+    server
+        .commands
+        .about_request(command::DISCARD, request.token, request.sequence());
     server.submit();
     send(&mut client, "5\r\nhello\r\n0\r\nname: value\r\n\r\n");
     let events = server.until(|events| events.iter().any(|event| event.kind == event::END));
     assert_eq!(events.len(), 1);
-    assert_eq!(events[0].field(5, 0), ("name".into(), "value".into()));
+    assert_eq!(events[0].trailer(0), ("name".into(), "value".into()));
 }
 
 #[test]
@@ -430,12 +426,9 @@ fn a_discarded_body_that_ends_too_soon_is_an_error() {
         "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhello",
     );
     let request = server.request();
-    server.commands.record(
-        command::DISCARD,
-        0,
-        &[request.token, request.sequence()],
-        &[],
-    );
+    server
+        .commands
+        .about_request(command::DISCARD, request.token, request.sequence());
     server.submit();
     client.shutdown(std::net::Shutdown::Write).unwrap();
     server.next(event::CLIENT_ERROR);

@@ -68,7 +68,7 @@ fn a_huge_upload_takes_no_memory() {
         for event in server.turn(Duration::from_millis(100)) {
             match event.kind {
                 event::REQUEST => request = Some(event),
-                event::BODY => bytes += event.slice(4).len(),
+                event::BODY => bytes += event.piece().len(),
                 _ => {}
             }
         }
@@ -157,7 +157,7 @@ fn acknowledgements_come_as_the_peer_reads() {
         events
             .iter()
             .filter(|event| event.kind == event::FLUSHED)
-            .map(|event| event.word(3))
+            .map(|event| event.read::<event::Flushed>().count)
             .sum()
     };
     let first = told(&server.settle());
@@ -201,7 +201,7 @@ fn small_event_memory_is_enough() {
     let bytes: usize = events
         .iter()
         .filter(|event| event.kind == event::BODY)
-        .map(|event| event.slice(4).len())
+        .map(|event| event.piece().len())
         .sum();
     assert_eq!(bytes, 50_000);
 }

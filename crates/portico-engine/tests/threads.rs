@@ -8,7 +8,8 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use portico_channel::layout::{SLOT_MASK, command, event, response_flag as flag};
+use portico_channel::layout::{command, event, response_flag as flag};
+use portico_channel::token::SLOT_MASK;
 use portico_channel::{CommandWriter, EventWriter, External, LentBytes, Response};
 use portico_engine::{ListenerId, ListenerOptions, ThreadedEngine, TurnOutcome};
 use support::{Event, decode, read_answer, send};
@@ -272,7 +273,7 @@ fn a_slow_application_stops_the_reading_and_loses_nothing() {
         for event in application.take() {
             match event.kind {
                 event::REQUEST => request = Some(event),
-                event::BODY => bytes += event.slice(4).len(),
+                event::BODY => bytes += event.piece().len(),
                 _ => {}
             }
         }
@@ -355,7 +356,7 @@ fn closing_all_connections_reaches_every_thread() {
     }
     application.collect(event::REQUEST, 8);
     let mut commands = CommandWriter::new();
-    commands.record(command::CLOSE_ALL, 0, &[application.listener.0], &[]);
+    commands.simple(command::CLOSE_ALL, 0, application.listener.0);
     application
         .engine
         .submit(commands.as_bytes(), None)
@@ -466,10 +467,10 @@ fn with_threads_a_head_larger_than_a_ring_arrives_whole_and_in_its_order() {
     let sender = std::thread::spawn(move || send(&mut sending, all.concat()));
     let requests = application.collect(event::REQUEST, heads.len());
     for (request, head) in requests.iter().zip(&heads) {
-        let count = (request.word(4) >> 16) as usize;
+        let count = usize::from(request.read::<event::Request>().field_count);
         assert_eq!(count, 1 + head.matches("\r\n").count());
         if let Some(value) = head.strip_prefix("Long: ") {
-            assert!(request.field(11, 1).1 == value.trim_end());
+            assert!(request.field(1).1 == value.trim_end());
         }
     }
     application.answer(&requests, b"hello");
@@ -501,7 +502,7 @@ fn with_threads_large_heads_wait_while_the_application_takes_nothing() {
     let requests = application.collect(event::REQUEST, clients.len());
     assert!(application.engine.counters().bytes_read >= whole);
     for request in &requests {
-        assert_eq!(request.field(11, 1).1.len(), value.len());
+        assert_eq!(request.field(1).1.len(), value.len());
     }
     application.answer(&requests, b"hello");
     for client in &mut clients {
@@ -527,7 +528,7 @@ fn with_threads_a_head_beyond_the_engines_bound_is_refused_whatever_the_listener
     });
     let error = application.collect(event::CLIENT_ERROR, 1).remove(0);
     let code = portico_http::ParseErrorCode::HeaderOverflow.number();
-    assert_eq!(error.word(3), u32::from(code));
+    assert_eq!(error.read::<event::ClientError>().code, u32::from(code));
     let mut commands = CommandWriter::new();
     commands.simple(command::DESTROY, 0, error.token);
     application

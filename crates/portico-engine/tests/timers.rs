@@ -42,7 +42,9 @@ fn several_times(server: &mut Server) -> Vec<Event> {
 
 fn timeouts(events: &[Event]) -> Vec<u32> {
     let of_kind = events.iter().filter(|event| event.kind == event::TIMEOUT);
-    of_kind.map(|event| event.word(3)).collect()
+    of_kind
+        .map(|event| event.read::<event::Timeout>().deadline)
+        .collect()
 }
 
 /// Sends text in pieces, with a part of a timer between them.
@@ -249,7 +251,7 @@ fn a_body_that_is_held_has_no_more_time_than_others() {
     let request = server.request();
     server
         .commands
-        .record(command::PAUSE, 0, &[request.token, request.sequence()], &[]);
+        .about_request(command::PAUSE, request.token, request.sequence());
     server.submit();
     assert_eq!(
         timeouts(&several_times(&mut server)),

@@ -127,8 +127,9 @@ fn requests_and_answers_go_through_tls() {
         .until(|events| events.iter().any(|event| event.kind == event::REQUEST));
     let kinds: Vec<u32> = events.iter().map(|event| event.kind).collect();
     assert_eq!(kinds, [event::OPEN, event::SECURE, event::REQUEST]);
-    assert_eq!(events[1].word(3) & 0xffff, 0x0304);
-    assert_eq!(events[1].slice(5), b"localhost");
+    let done = events[1].read::<event::Secure>();
+    assert_eq!(done.version, 0x0304);
+    assert_eq!(done.bytes(done.server_name), b"localhost");
     secure.server.answer(&events[2], b"hello");
     for _ in 0..2 {
         let request = secure.server.request();
@@ -227,7 +228,7 @@ fn what_a_tls_client_sent_before_its_end_is_handed_over_and_answered() {
             .until(|events| events.iter().any(|event| event.kind == event::PEER_END));
         let of_body = events.iter().filter(|event| event.kind == event::BODY);
         assert_eq!(
-            of_body.map(|event| event.slice(4).len()).sum::<usize>(),
+            of_body.map(|event| event.piece().len()).sum::<usize>(),
             size
         );
         let request = events
@@ -253,7 +254,7 @@ fn a_large_request_goes_through_tls() {
     });
     let events = secure.server.until(|events| {
         let bodies = events.iter().filter(|event| event.kind == event::BODY);
-        bodies.map(|event| event.slice(4).len()).sum::<usize>() == 1_000_000
+        bodies.map(|event| event.piece().len()).sum::<usize>() == 1_000_000
     });
     let request = events
         .iter()
@@ -280,21 +281,23 @@ fn the_application_chooses_the_context_and_the_protocol() {
         tls.conn.alpn_protocol().map(<[u8]>::to_vec)
     });
     let question = secure.server.next(event::SERVER_NAME);
-    assert_eq!(question.slice(4), b"other.example");
+    let asked = question.read::<event::ServerName>();
+    assert_eq!(asked.bytes(asked.name), b"other.example");
     secure
         .server
         .commands
-        .record(command::SERVER_NAME, 0, &[question.token, 0, number], &[]);
+        .record(command::SERVER_NAME, 0, &[question.token, number], &[]);
     secure.server.submit();
     let question = secure.server.next(event::ALPN);
+    let asked = question.read::<event::Alpn>();
     assert_eq!(
-        (question.slice(4), question.slice(6)),
+        (asked.bytes(asked.name), asked.bytes(asked.protocols)),
         (&b"other.example"[..], &b"\x03one\x03two"[..])
     );
     secure
         .server
         .commands
-        .record(command::ALPN, 0, &[question.token, 0, 3], &[b"two"]);
+        .record(command::ALPN, 0, &[question.token, 3], &[b"two"]);
     secure.server.submit();
     let events = secure
         .server
@@ -303,7 +306,8 @@ fn the_application_chooses_the_context_and_the_protocol() {
         .iter()
         .find(|event| event.kind == event::SECURE)
         .unwrap();
-    assert_eq!(done.slice(7), b"two");
+    let done = done.read::<event::Secure>();
+    assert_eq!(done.bytes(done.alpn), b"two");
     secure.server.answer(events.last().unwrap(), b"hello");
     assert_eq!(finish(&mut secure.server, client).0, Some(b"two".to_vec()));
 }
@@ -325,7 +329,7 @@ fn a_refused_name_and_a_refused_protocol_end_the_handshake() {
         };
         let question = secure.server.next(kind);
         if refuse_name {
-            let words = [question.token, 0, u32::MAX];
+            let words = [question.token, u32::MAX];
             secure
                 .server
                 .commands
@@ -334,7 +338,7 @@ fn a_refused_name_and_a_refused_protocol_end_the_handshake() {
             secure
                 .server
                 .commands
-                .record(command::ALPN, 0, &[question.token, 0, 0], &[]);
+                .record(command::ALPN, 0, &[question.token, 0], &[]);
         }
         secure.server.submit();
         let (refused, events) = finish(&mut secure.server, client);
@@ -371,7 +375,8 @@ fn plain_text_on_a_tls_port_is_an_error_of_an_unknown_connection() {
     send(&mut client, GET);
     let error = secure.server.next(event::TLS_ERROR);
     assert_eq!(error.token, 0);
-    assert!(!error.slice(4).is_empty());
+    let error = error.read::<event::TlsError>();
+    assert!(!error.bytes(error.text).is_empty());
     let mut rest = Vec::new();
     let _ = client.read_to_end(&mut rest);
     secure.server.settle();
@@ -384,7 +389,10 @@ fn a_slow_handshake_is_told() {
         Secure::new(|options, _| options.handshake_timeout = Duration::from_millis(50));
     let _client = secure.server.connect();
     let timeout = secure.server.next(event::TIMEOUT);
-    assert_eq!(timeout.word(3), timeout_kind::HANDSHAKE);
+    assert_eq!(
+        timeout.read::<event::Timeout>().deadline,
+        timeout_kind::HANDSHAKE
+    );
 }
 
 #[test]
@@ -399,7 +407,10 @@ fn secrets_are_told_line_by_line() {
         .filter(|event| event.kind == event::KEY_LOG)
         .collect();
     assert!(lines.len() >= 4, "{}", lines.len());
-    assert!(lines.iter().all(|line| line.slice(4).ends_with(b"\n")));
+    for line in lines {
+        let line = line.read::<event::KeyLog>();
+        assert!(line.bytes(line.line).ends_with(b"\n"));
+    }
     secure.server.answer(events.last().unwrap(), b"hello");
     finish(&mut secure.server, client);
 }

@@ -19,7 +19,7 @@ pub enum Family {
 impl Family {
     /// The number used in records: 0, 4 or 6.
     #[must_use]
-    pub fn number(self) -> u32 {
+    pub fn number(self) -> u16 {
         match self {
             Self::None => 0,
             Self::V4 => 4,

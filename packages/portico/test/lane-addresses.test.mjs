@@ -7,7 +7,7 @@ import { AddressTable, readAddresses } from '../dist/lane/addresses.js';
 /** The address words of a record. */
 function words(family, bytes, port = 0, scope = 0) {
   const record = new Int32Array(11);
-  record[0] = family | family << 8;
+  record[0] = family | family << 16;
   record[1] = port | port << 16;
   new Uint8Array(record.buffer).set(bytes, 8);
   new Uint8Array(record.buffer).set(bytes, 24);

@@ -65,7 +65,7 @@ test('text of every length and encoding arrives as its bytes', () => {
 test('a large body goes by reference, as the last record of its submission', () => {
   const { writer, submitted } = setUp();
   const body = Buffer.alloc(100_000, 'x');
-  writer.plain(layout.COMMAND_PAUSE, 1);
+  writer.aboutRequest(layout.COMMAND_PAUSE, 1, 0);
   writer.data(1, 1, layout.RESPONSE_FLAG_END, body, body.length, undefined);
   assert.equal(submitted.length, 1);
   const found = records(submitted[0].bytes);

@@ -201,7 +201,7 @@ fn answer_all(events: &[u8], commands: &mut CommandWriter, body: &[u8]) {
             content_length: body.len() as u64,
             ..Response::default()
         };
-        commands.respond(record.word(2), record.word(3), &response);
+        commands.respond(record.token(), record.sequence(), &response);
     }
 }
 

@@ -132,7 +132,7 @@ fn a_member_that_does_not_finish_a_record_is_dropped_and_told_why() {
     let mut end = ApplicationEnd::open(descriptors.next().unwrap()).unwrap();
     let ringer = Ringer::from(descriptors.next().unwrap());
     let mut commands = CommandWriter::new();
-    commands.record(command::PART, 0, &[0, 0, 4], &[b"abcd"]);
+    commands.record(command::PART, 0, &[4], &[b"abcd"]);
     assert!(end.commands.write(commands.as_bytes()).unwrap());
     let began = Instant::now();
     ringer.ring();

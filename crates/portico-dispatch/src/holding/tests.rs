@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use portico_channel::layout::{body_flag, event};
+use portico_channel::layout::event;
+use portico_channel::schema::Record;
 use portico_channel::shared::{ApplicationEnd, Capacity, HostEnd};
 use portico_channel::{EventWriter, Records};
 use portico_sys::bell;
@@ -40,15 +41,10 @@ struct Model {
     bell: portico_sys::Bell,
 }
 
-fn record(kind: u32, flags: u32, token: u32, words: &[u32], payload: usize) -> Vec<u8> {
+fn record<R: Record>(words: R, payload: usize) -> Vec<u8> {
     let mut memory = vec![0; payload + 128];
     let mut writer = EventWriter::new(&mut memory);
-    let mut record = writer
-        .record(kind, flags, token, 15.max(3 + words.len()), payload)
-        .unwrap();
-    for (place, word) in words.iter().enumerate() {
-        record.set(3 + place, *word);
-    }
+    writer.write(0, words, 0, payload).unwrap();
     writer.written().to_vec()
 }
 
@@ -76,11 +72,14 @@ impl Model {
         let mut dispatcher = Dispatcher::new(0, 0, true, host_wide);
         dispatcher.members.push(Some(Member::new(member, counts)));
         for token in 0..CLIENTS {
-            let opening = record(event::OPEN, 0, token, &[], 0);
+            let words = event::Open {
+                token,
+                ..event::Open::default()
+            };
+            let opening = record(words, 0);
             let view = Records::new(&opening).next().unwrap().unwrap();
-            dispatcher
-                .clients
-                .insert(Client::opened(view, &opening, None));
+            let open = view.read().unwrap();
+            dispatcher.clients.insert(Client::opened(open, None));
         }
         let mut model = Self {
             dispatcher,
@@ -130,17 +129,25 @@ impl Model {
         if self.client(token).arriving() != Some(sequence) || wish == Wish::Nothing {
             return;
         }
-        let (kind, payload) = match (last, wish) {
-            (true, _) => (event::END, 0),
-            (false, Wish::Bytes) => (event::BODY, PIECE_BYTES),
+        let bytes = match (last, wish) {
+            (true, _) => record(
+                event::End {
+                    token,
+                    sequence,
+                    field_count: 0,
+                },
+                0,
+            ),
+            (false, Wish::Bytes) => record(
+                event::Body {
+                    token,
+                    sequence,
+                    ..event::Body::default()
+                },
+                PIECE_BYTES,
+            ),
             (false, _) => return,
         };
-        let flags = if last && kind == event::BODY {
-            body_flag::LAST
-        } else {
-            0
-        };
-        let bytes = record(kind, flags, token, &[sequence], payload);
         self.dispatcher.handle_events(&bytes);
         if last {
             self.wishes[token as usize] = Wish::Bytes;
@@ -153,7 +160,7 @@ impl Model {
     fn command(&mut self, kind: u32, token: u32) {
         let mut commands = CommandWriter::new();
         let sequence = self.sequences[token as usize];
-        commands.record(kind, 0, &[token, sequence], &[]);
+        commands.about_request(kind, token, sequence);
         let record = Records::new(commands.as_bytes()).next().unwrap().unwrap();
         let verdict = self.dispatcher.judge(0, record, &mut Vec::new());
         if verdict == Verdict::Apply {
@@ -184,8 +191,8 @@ impl Model {
     fn apply(&mut self) {
         let commands = std::mem::take(&mut self.dispatcher.commands);
         for record in Records::new(commands.as_bytes()).flatten() {
-            let slot = record.word(2) as usize;
-            if record.word(3) != self.sequences[slot] || self.wishes[slot] == Wish::End {
+            let slot = record.token() as usize;
+            if record.sequence() != self.sequences[slot] || self.wishes[slot] == Wish::End {
                 continue;
             }
             match record.kind() {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use portico_application::AttachedEngine;
 use portico_channel::layout::{command, event, response_flag as flag};
+use portico_channel::schema::{Record, View};
 use portico_channel::{CommandWriter, EventWriter, Records, Response};
 use portico_dispatch::MemberId;
 use portico_engine::TurnOutcome;
@@ -22,10 +23,12 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    pub(crate) fn word(&self, index: usize) -> u32 {
-        self.bytes
-            .get(index * 4..index * 4 + 4)
-            .map_or(0, |word| u32::from_le_bytes(word.try_into().unwrap()))
+    /// The record as one of its kind.
+    #[track_caller]
+    pub(crate) fn read<R: Record>(&self) -> View<'_, R> {
+        assert_eq!(self.kind, R::KIND);
+        let record = Records::new(&self.bytes).next().unwrap().unwrap();
+        record.read().expect("a record that is what it says")
     }
 
     /// Bytes of its record.
@@ -34,18 +37,22 @@ impl Event {
     }
 
     pub(crate) fn as_request(&self) -> Req {
-        assert_eq!(self.kind, event::REQUEST);
+        let request = self.read::<event::Request>();
         Req {
-            token: self.token,
-            sequence: self.word(3),
-            target: String::from_utf8_lossy(self.slice(5)).into_owned(),
+            token: request.token,
+            sequence: request.sequence,
+            target: String::from_utf8_lossy(request.bytes(request.target)).into_owned(),
             flags: self.flags,
         }
     }
 
-    pub(crate) fn slice(&self, index: usize) -> &[u8] {
-        let start = self.word(index) as usize;
-        &self.bytes[start..start + self.word(index + 1) as usize]
+    /// The bytes of a `BODY` or `RAW`.
+    pub(crate) fn piece(&self) -> &[u8] {
+        let range = match self.kind {
+            event::BODY => self.read::<event::Body>().bytes,
+            _ => self.read::<event::Raw>().bytes,
+        };
+        &self.bytes[range.offset as usize..range.end() as usize]
     }
 }
 
@@ -105,8 +112,8 @@ impl App {
                 let event = Event {
                     kind: record.kind(),
                     flags: record.flags(),
-                    token: record.word(2),
-                    bytes: record.bytes(0, record.size() as u32).unwrap().to_vec(),
+                    token: record.token(),
+                    bytes: record.as_bytes().to_vec(),
                 };
                 match event.kind {
                     event::OPEN => self.opened.push(event.token),
@@ -174,7 +181,7 @@ impl App {
             while let Some(event) = self.queue.pop_front() {
                 match event.kind {
                     event::BODY => {
-                        body.extend_from_slice(event.slice(4));
+                        body.extend_from_slice(event.piece());
                         if event.flags & 1 != 0 {
                             return body;
                         }
@@ -263,14 +270,14 @@ impl App {
     /// Gives the answer to a request up.
     pub(crate) fn give_up(&mut self, token: u32, sequence: u32) {
         self.commands
-            .record(command::DESTROY, 0, &[token, sequence], &[]);
+            .about_request(command::DESTROY, token, sequence);
         self.submit();
     }
 
     /// Wants no more of a request's body for now.
     pub(crate) fn pause(&mut self, request: &Req) {
         self.commands
-            .record(command::PAUSE, 0, &[request.token, request.sequence], &[]);
+            .about_request(command::PAUSE, request.token, request.sequence);
         self.submit();
     }
 

@@ -226,7 +226,7 @@ impl World {
                     content_length: 4,
                     ..Response::default()
                 };
-                commands.respond(record.word(2), record.word(3), &response);
+                commands.respond(record.token(), record.sequence(), &response);
             }
         }
         self.good.submit(commands.as_bytes(), None).unwrap();
@@ -278,7 +278,7 @@ impl Bad {
         };
         for record in Records::new(&memory[..count]).flatten() {
             if record.kind() == event::REQUEST {
-                self.requests.push((record.word(2), record.word(3)));
+                self.requests.push((record.token(), record.sequence()));
             }
         }
         let _ = self.end.events.take(count);

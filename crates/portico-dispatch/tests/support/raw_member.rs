@@ -62,7 +62,7 @@ impl RawMember {
             let count = self.end.events.copy(&mut memory).unwrap();
             for record in Records::new(&memory[..count]).flatten() {
                 if record.kind() == event::REQUEST {
-                    let found = (record.word(2), record.word(3));
+                    let found = (record.token(), record.sequence());
                     self.end.events.take(count).unwrap();
                     return found;
                 }

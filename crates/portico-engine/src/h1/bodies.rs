@@ -2,6 +2,7 @@
 
 use portico_channel::EventWriter;
 use portico_channel::layout::{body_flag, event};
+use portico_channel::schema::Record;
 use portico_http::ParseError;
 use portico_http::h1::ChunkEvent;
 
@@ -15,7 +16,7 @@ use crate::stop::Stop;
 use crate::transport::Transport;
 
 /// Bytes of `BODY` and `RAW` before their payload.
-const PIECE_HEAD_BYTES: usize = 24;
+const PIECE_HEAD_BYTES: usize = event::Body::BYTES;
 
 impl H1 {
     pub(super) fn parse_sized(
@@ -112,31 +113,32 @@ impl H1 {
         bytes: &[u8],
         left: u64,
     ) -> Result<usize, Stop> {
-        let sequence = self.exchanges.last();
-        write_piece(transport, events, event::BODY, sequence, bytes, left)
+        let count = piece_room(events, bytes.len())?;
+        let piece = bytes.get(..count).unwrap_or(bytes);
+        let last = u64::try_from(piece.len()) == Ok(left);
+        let flags = if last { body_flag::LAST } else { 0 };
+        events.tell_bytes(flags, piece, |bytes| event::Body {
+            token: transport.token(),
+            sequence: self.exchanges.last(),
+            bytes,
+        })?;
+        Ok(piece.len())
     }
 }
 
-/// Writes as much of `bytes` as fits into one `BODY` or `RAW`. `left`: what the body lacks, these bytes included.
-pub(super) fn write_piece(
+/// Writes as much of `bytes` as fits into one `RAW`.
+pub(super) fn write_raw(
     transport: &Transport,
     events: &mut EventWriter<'_>,
-    kind: u32,
-    sequence: u32,
     bytes: &[u8],
-    left: u64,
 ) -> Result<usize, Stop> {
     let count = piece_room(events, bytes.len())?;
     let piece = bytes.get(..count).unwrap_or(bytes);
-    let last = kind == event::BODY && u64::try_from(piece.len()) == Ok(left);
-    let flags = if last { body_flag::LAST } else { 0 };
-    let token = transport.token();
-    let mut record = events.record(kind, flags, token, PIECE_HEAD_BYTES / 4, piece.len())?;
-    let offset = record.payload_offset;
-    record.set(3, sequence);
-    record.set(4, offset);
-    record.set(5, u32::try_from(piece.len()).unwrap_or(0));
-    record.put(0, piece);
+    events.tell_bytes(0, piece, |bytes| event::Raw {
+        token: transport.token(),
+        sequence: 0,
+        bytes,
+    })?;
     Ok(piece.len())
 }
 

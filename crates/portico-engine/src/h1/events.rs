@@ -2,6 +2,7 @@
 
 use portico_channel::EventWriter;
 use portico_channel::layout::{event, request_flag};
+use portico_channel::schema::{Range, Record};
 use portico_http::ParseErrorCode;
 use portico_http::h1::{Expect, Field, Framing, Head};
 
@@ -10,13 +11,6 @@ use super::parsing::to_usize;
 use crate::core::Core;
 use crate::stop::Stop;
 use crate::transport::Transport;
-
-/// Words of `REQUEST` before its table of fields.
-const REQUEST_WORDS: usize = 11;
-/// Words of `END` before its table of fields.
-const END_WORDS: usize = 5;
-/// Bytes of one field in a table.
-const FIELD_BYTES: usize = 16;
 
 impl H1 {
     /// Writes `REQUEST` for a head.
@@ -33,40 +27,33 @@ impl H1 {
         let end = if head.upgrade { input.len() } else { end };
         let bytes = input.get(start..end).unwrap_or_default();
         let fields = core.parser.fields();
-        let words = REQUEST_WORDS + fields.len() * FIELD_BYTES / 4;
-        let flags = self.request_flags(transport, core, head);
-        let token = transport.token();
-        let mut record = events.record(event::REQUEST, flags, token, words, bytes.len())?;
-        let base = record.payload_offset.wrapping_sub(head.start);
-        record.set(3, self.exchanges.last());
-        let count = u32::try_from(fields.len()).unwrap_or(u32::MAX);
-        record.set(
-            4,
-            head.method as u32 | u32::from(head.minor_version) << 8 | count << 16,
-        );
-        record.set(5, base.wrapping_add(head.target.offset));
-        record.set(6, head.target.length);
-        if head.upgrade {
-            record.set(7, base.wrapping_add(head.head_bytes));
-            record.set(
-                8,
-                u32::try_from(input.len())
-                    .unwrap_or(0)
-                    .saturating_sub(head.head_bytes),
-            );
-        } else {
-            record.set(7, 0);
-            record.set(8, 0);
-        }
-        record.set_u64(
-            9,
-            match head.framing {
+        let base = event::Request::payload_offset(fields.len()).wrapping_sub(head.start);
+        let words = event::Request {
+            token: transport.token(),
+            sequence: self.exchanges.last(),
+            method: head.method as u8,
+            minor_version: head.minor_version,
+            field_count: u16::try_from(fields.len()).unwrap_or(u16::MAX),
+            target: Range {
+                offset: base.wrapping_add(head.target.offset),
+                length: head.target.length,
+            },
+            rest: match head.upgrade {
+                true => Range::of(
+                    base.wrapping_add(head.head_bytes),
+                    input.get(to_usize(head.head_bytes)..).unwrap_or_default(),
+                ),
+                false => Range::default(),
+            },
+            content_length: match head.framing {
                 Framing::ContentLength(length) => length,
                 Framing::None | Framing::Chunked => u64::MAX,
             },
-        );
-        write_fields(record.table(REQUEST_WORDS), fields, base);
-        record.put(0, bytes);
+        };
+        let flags = self.request_flags(transport, core, head);
+        let mut room = events.write(flags, words, fields.len(), bytes.len())?;
+        room.fill_table(entries(fields, base));
+        room.put(0, bytes);
         Ok(())
     }
 
@@ -106,13 +93,14 @@ impl H1 {
         bytes: &[u8],
     ) -> Result<(), Stop> {
         let bytes = if fields.is_empty() { &[][..] } else { bytes };
-        let words = END_WORDS + fields.len() * FIELD_BYTES / 4;
-        let mut record = events.record(event::END, 0, transport.token(), words, bytes.len())?;
-        let base = record.payload_offset;
-        record.set(3, self.exchanges.last());
-        record.set(4, u32::try_from(fields.len()).unwrap_or(0));
-        write_fields(record.table(END_WORDS), fields, base);
-        record.put(0, bytes);
+        let words = event::End {
+            token: transport.token(),
+            sequence: self.exchanges.last(),
+            field_count: u32::try_from(fields.len()).unwrap_or(0),
+        };
+        let mut room = events.write(0, words, fields.len(), bytes.len())?;
+        room.fill_table(entries(fields, event::End::payload_offset(fields.len())));
+        room.put(0, bytes);
         Ok(())
     }
 
@@ -141,28 +129,25 @@ pub(super) fn write_client_error(
     parsed: usize,
     packet: &[u8],
 ) -> Result<(), Stop> {
-    let mut record = events.record(event::CLIENT_ERROR, 0, transport.token(), 7, packet.len())?;
-    let offset = record.payload_offset;
-    record.set(3, u32::from(code.number()));
-    record.set(4, u32::try_from(parsed).unwrap_or(u32::MAX));
-    record.set(5, offset);
-    record.set(6, u32::try_from(packet.len()).unwrap_or(0));
-    record.put(0, packet);
+    events.tell_bytes(0, packet, |packet| event::ClientError {
+        token: transport.token(),
+        code: u32::from(code.number()),
+        parsed_bytes: u32::try_from(parsed).unwrap_or(u32::MAX),
+        packet,
+    })?;
     Ok(())
 }
 
-/// Writes a table of fields whose offsets are moved by `base`.
+/// A table of fields whose offsets are moved by `base`.
 #[inline]
-fn write_fields(table: &mut [u8], fields: &[Field], base: u32) {
-    for (place, field) in table.chunks_exact_mut(FIELD_BYTES).zip(fields) {
-        let words = [
-            u32::from(field.name_number) << 16 | u32::from(field.name_length),
-            base.wrapping_add(field.name_offset),
-            base.wrapping_add(field.value_offset),
-            field.value_length,
-        ];
-        for (bytes, word) in place.chunks_exact_mut(4).zip(words) {
-            bytes.copy_from_slice(&word.to_le_bytes());
-        }
-    }
+fn entries(fields: &[Field], base: u32) -> impl Iterator<Item = event::Field> {
+    fields.iter().map(move |field| event::Field {
+        name_length: field.name_length,
+        name_number: field.name_number,
+        name_offset: base.wrapping_add(field.name_offset),
+        value: Range {
+            offset: base.wrapping_add(field.value_offset),
+            length: field.value_length,
+        },
+    })
 }

@@ -1,12 +1,11 @@
 //! Received bytes into events: heads, and when to go on to what.
 
 use portico_channel::EventWriter;
-use portico_channel::layout::event;
 use portico_http::h1::{Expect, Head, leading_blank};
 use portico_http::{ParseError, ParseErrorCode};
 
 use super::H1;
-use super::bodies::write_piece;
+use super::bodies::write_raw;
 use super::events::write_client_error;
 use super::input::Phase;
 use crate::core::Core;
@@ -218,14 +217,7 @@ impl H1 {
                 Phase::Head => self.parse_head(transport, core, events, input)?,
                 Phase::Sized { left } => Ok(self.parse_sized(transport, events, input, left)?),
                 Phase::Chunked(_) => self.parse_chunked(transport, core, events, input)?,
-                Phase::Raw => Ok(Step::Used(write_piece(
-                    transport,
-                    events,
-                    event::RAW,
-                    0,
-                    input,
-                    0,
-                )?)),
+                Phase::Raw => Ok(Step::Used(write_raw(transport, events, input)?)),
                 Phase::Ignored { left } => {
                     self.write_later_client_error(transport, events, input)?;
                     Ok(Step::Used(self.ignore(input, left)))

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use portico_channel::layout::{DESTROY_RESET, SHUTDOWN_CLOSE, command, response_flag};
+use portico_channel::layout::{alpn_flag, command, destroy_flag, response_flag, shutdown_flag};
+use portico_channel::schema::{Record, View};
 use portico_channel::{External, RecordView, Records};
 use portico_sys::socket;
 
@@ -11,11 +12,6 @@ use crate::CommandError;
 use crate::answer::{AnswerHead, Payload};
 use crate::connection::Connection;
 use crate::exchanges::BodyWish;
-
-/// Bytes of `RESPOND` before its payload.
-const RESPOND_BYTES: usize = 44;
-/// Bytes of the other records with a payload before it.
-const SIZED_BYTES: usize = 20;
 
 impl Shard {
     pub(super) fn apply_records(
@@ -41,20 +37,28 @@ impl Shard {
     #[inline]
     fn apply_one(&mut self, command: Command<'_>) -> Result<(), CommandError> {
         let record = command.record;
-        let token = record.word(2);
         match record.kind() {
-            command::CLOSE_IDLE => self.close_idle_connections(token, record.flags()),
-            command::CLOSE_ALL => self.close_all_connections(token),
+            command::CLOSE_IDLE => {
+                let words = command.read::<command::CloseIdle>()?;
+                self.close_idle_connections(words.listener, words.flags());
+            }
+            command::CLOSE_ALL => {
+                let words = command.read::<command::CloseAll>()?;
+                self.close_all_connections(words.listener);
+            }
             command::TEMPLATE => return self.keep_template(command),
-            command::DESTROY if record.word(3) != 0 => {
-                if let Some(connection) = self.connections.find(token) {
-                    connection.destroy_answer(&mut self.core, record.word(3));
+            command::DESTROY => {
+                let words = command.read::<command::Destroy>()?;
+                if words.sequence == 0 {
+                    self.destroy(words.token, words.flags() & destroy_flag::RESET != 0);
+                } else if let Some(connection) = self.connections.find(words.token) {
+                    connection.destroy_answer(&mut self.core, words.sequence);
                 }
             }
-            command::DESTROY => self.destroy(token, record.flags() & DESTROY_RESET != 0),
             command::SERVER_NAME => {
-                if let Some(connection) = self.connections.find(token) {
-                    connection.choose_context(&mut self.core, record.word(4));
+                let words = command.read::<command::ServerName>()?;
+                if let Some(connection) = self.connections.find(words.token) {
+                    connection.choose_context(&mut self.core, words.context);
                 }
             }
             command::ALPN => return self.choose_protocol(command),
@@ -62,7 +66,7 @@ impl Shard {
                 || kind == command::FEED =>
             {
                 // A connection that is gone: the command crossed with its end. It is still checked.
-                let connection = self.connections.find(token);
+                let connection = self.connections.find(record.token());
                 return apply_to_connection(connection, &mut self.core, command);
             }
             kind => {
@@ -76,27 +80,23 @@ impl Shard {
     }
 
     fn choose_protocol(&mut self, command: Command<'_>) -> Result<(), CommandError> {
-        let length = command.record.word(4);
-        let protocol = match length {
-            u32::MAX => None,
-            length => Some(command.bytes(SIZED_BYTES, length)?),
-        };
-        if let Some(connection) = self.connections.find(command.record.word(2)) {
+        let words = command.read::<command::Alpn>()?;
+        let protocol = (words.flags() & alpn_flag::NONE == 0).then(|| words.protocol());
+        if let Some(connection) = self.connections.find(words.token) {
             connection.choose_protocol(&mut self.core, protocol);
         }
         Ok(())
     }
 
     fn keep_template(&mut self, command: Command<'_>) -> Result<(), CommandError> {
-        let record = command.record;
-        let reason = command.bytes(SIZED_BYTES, record.word(3))?;
-        let fields = command.bytes(SIZED_BYTES + reason.len(), record.word(4))?;
-        if self.core.templates.keep(record.word(2), reason, fields) {
+        let words = command.read::<command::Template>()?;
+        let (reason, fields) = (words.reason(), words.fields());
+        if self.core.templates.keep(words.number, reason, fields) {
             Ok(())
         } else {
             Err(CommandError::OutOfRange {
                 offset: command.offset,
-                word: 2,
+                word: "number",
             })
         }
     }
@@ -111,19 +111,20 @@ struct Command<'a> {
 }
 
 impl<'a> Command<'a> {
-    fn bytes(&self, start: usize, length: u32) -> Result<&'a [u8], CommandError> {
-        self.record
-            .bytes(start, length)
-            .ok_or(CommandError::Malformed {
-                offset: self.offset,
-            })
+    /// The record as one of its kind, with all that it says of itself checked.
+    #[inline]
+    fn read<R: Record>(&self) -> Result<View<'a, R>, CommandError> {
+        self.record.read().ok_or(CommandError::Malformed {
+            offset: self.offset,
+        })
     }
 
-    /// The payload of `length` bytes, from the record or from outside.
-    fn payload(&self, start: usize, length: u32) -> Result<Payload<'a>, CommandError> {
+    /// The body, from the record (`inside`) or from beside it, where it must have the `length` that the record says.
+    #[inline]
+    fn payload(&self, inside: &'a [u8], length: u32) -> Result<Payload<'a>, CommandError> {
         if self.record.flags() & response_flag::EXTERNAL == 0 {
             return Ok(Payload {
-                bytes: self.bytes(start, length)?,
+                bytes: inside,
                 external: None,
             });
         }
@@ -139,27 +140,27 @@ impl<'a> Command<'a> {
         }
     }
 
-    fn answer(&self) -> Result<(AnswerHead<'a>, Payload<'a>), CommandError> {
-        let record = self.record;
-        let status = u16::try_from(record.word(4))
+    #[inline]
+    fn answer(
+        &self,
+        words: &View<'a, command::Respond>,
+    ) -> Result<(AnswerHead<'a>, Payload<'a>), CommandError> {
+        let status = u16::try_from(words.status)
             .ok()
             .filter(|status| (100..=999).contains(status));
         let status = status.ok_or(CommandError::OutOfRange {
             offset: self.offset,
-            word: 4,
+            word: "status",
         })?;
-        let reason = self.bytes(RESPOND_BYTES, record.word(6))?;
-        let fields = self.bytes(RESPOND_BYTES + reason.len(), record.word(7))?;
-        let body = self.payload(RESPOND_BYTES + reason.len() + fields.len(), record.word(8))?;
         let head = AnswerHead {
             status,
-            flags: record.flags(),
-            template: record.word(5),
-            reason,
-            fields,
-            content_length: record.long(9),
+            flags: words.flags(),
+            template: words.template,
+            reason: words.reason(),
+            fields: words.fields(),
+            content_length: words.content_length,
         };
-        Ok((head, body))
+        Ok((head, self.payload(words.body(), words.body_bytes)?))
     }
 }
 
@@ -168,79 +169,127 @@ fn apply_to_connection(
     core: &mut crate::core::Core,
     command: Command<'_>,
 ) -> Result<(), CommandError> {
-    let record = command.record;
-    let (sequence, flags) = (record.word(3), record.flags());
-    match record.kind() {
+    let flags = command.record.flags();
+    match command.record.kind() {
         command::RESPOND => {
-            let (head, body) = command.answer()?;
+            let words = command.read::<command::Respond>()?;
+            let (head, body) = command.answer(&words)?;
             if let Some(connection) = connection {
-                connection.respond(core, sequence, &head, body);
+                connection.respond(core, words.sequence, &head, body);
             }
         }
         command::DATA => {
-            let body = command.payload(SIZED_BYTES, record.word(4))?;
+            let words = command.read::<command::Data>()?;
+            let body = command.payload(words.body(), words.body_bytes)?;
             if let Some(connection) = connection {
-                connection.data(core, sequence, flags, body);
+                connection.data(core, words.sequence, flags, body);
             }
         }
         command::END => {
-            let trailers = command.bytes(SIZED_BYTES, record.word(4))?;
+            let words = command.read::<command::End>()?;
             if let Some(connection) = connection {
-                connection.end(core, sequence, flags, trailers);
+                connection.end(core, words.sequence, flags, words.trailers());
             }
         }
         command::INFORM => {
-            let bytes = command.bytes(SIZED_BYTES, record.word(4))?;
+            let words = command.read::<command::Inform>()?;
             if let Some(connection) = connection {
-                connection.inform(core, sequence, flags, bytes);
+                connection.inform(core, words.sequence, flags, words.head());
             }
         }
         command::RAW => {
-            let body = command.payload(SIZED_BYTES, record.word(4))?;
+            let words = command.read::<command::Raw>()?;
+            let body = command.payload(words.body(), words.body_bytes)?;
             if let Some(connection) = connection {
                 connection.raw(core, flags, body);
             }
         }
         command::FEED => {
-            let body = command.payload(SIZED_BYTES, record.word(4))?;
+            let words = command.read::<command::Feed>()?;
+            let body = command.payload(words.body(), words.body_bytes)?;
             if let Some(connection) = connection {
                 connection.feed(core, body.bytes);
             }
         }
-        _ => {
-            if let Some(connection) = connection {
-                control(connection, core, record);
-            }
-        }
+        _ => return control(connection, core, command),
     }
     Ok(())
 }
 
 /// Records without a payload.
-fn control(connection: &mut Connection, core: &mut crate::core::Core, record: RecordView<'_>) {
-    match record.kind() {
-        command::PAUSE | command::RESUME if record.word(3) == 0 => {
-            connection.set_paused(core, record.kind() == command::PAUSE);
+fn control(
+    connection: Option<&mut Connection>,
+    core: &mut crate::core::Core,
+    command: Command<'_>,
+) -> Result<(), CommandError> {
+    let connection = connection.map(|connection| (connection, core));
+    match command.record.kind() {
+        command::PAUSE => {
+            let words = command.read::<command::Pause>()?;
+            if let Some((connection, core)) = connection {
+                match words.sequence {
+                    0 => connection.set_paused(core, true),
+                    sequence => connection.set_body_wish(core, sequence, BodyWish::Nothing),
+                }
+            }
         }
-        command::PAUSE => connection.set_body_wish(core, record.word(3), BodyWish::Nothing),
-        command::RESUME => connection.set_body_wish(core, record.word(3), BodyWish::Bytes),
-        command::DISCARD => connection.set_body_wish(core, record.word(3), BodyWish::End),
-        command::SHUTDOWN => connection.shutdown(core, record.flags() & SHUTDOWN_CLOSE != 0),
-        command::SET_TIMEOUT => connection.transport.set_inactivity(core, record.word(4)),
-        command::SET_SOCKET => set_socket(connection, record),
-        command::TAKE_OVER => connection.take_over(core),
-        command::PROCEED => connection.proceed(core),
+        command::RESUME => {
+            let words = command.read::<command::Resume>()?;
+            if let Some((connection, core)) = connection {
+                match words.sequence {
+                    0 => connection.set_paused(core, false),
+                    sequence => connection.set_body_wish(core, sequence, BodyWish::Bytes),
+                }
+            }
+        }
+        command::DISCARD => {
+            let words = command.read::<command::Discard>()?;
+            if let Some((connection, core)) = connection {
+                connection.set_body_wish(core, words.sequence, BodyWish::End);
+            }
+        }
+        command::SHUTDOWN => {
+            let close = command.record.flags() & shutdown_flag::CLOSE != 0;
+            if let Some((connection, core)) = connection {
+                connection.shutdown(core, close);
+            }
+        }
+        command::SET_TIMEOUT => {
+            let words = command.read::<command::SetTimeout>()?;
+            if let Some((connection, core)) = connection {
+                connection
+                    .transport
+                    .set_inactivity(core, words.milliseconds);
+            }
+        }
+        command::SET_SOCKET => {
+            let words = command.read::<command::SetSocket>()?;
+            if let Some((connection, _)) = connection {
+                set_socket(connection, &words);
+            }
+        }
+        command::TAKE_OVER => {
+            if let Some((connection, core)) = connection {
+                connection.take_over(core);
+            }
+        }
+        command::PROCEED => {
+            if let Some((connection, core)) = connection {
+                connection.proceed(core);
+            }
+        }
         _ => {}
     }
+    Ok(())
 }
 
-fn set_socket(connection: &Connection, record: RecordView<'_>) {
+fn set_socket(connection: &Connection, words: &command::SetSocket) {
     // A Unix socket refuses; nothing depends on it.
-    if record.word(4) <= 1 {
-        let _ = socket::set_no_delay(connection.transport.socket(), record.word(4) == 1);
+    if words.no_delay <= 1 {
+        let _ = socket::set_no_delay(connection.transport.socket(), words.no_delay == 1);
     }
-    if record.word(5) <= 1 {
-        let delay = Duration::from_secs(u64::from(record.word(6)));
-        let _ = socket::set_keep_alive(connection.transport.socket(), record.word(5) == 1, delay);
+    if words.keep_alive <= 1 {
+        let delay = Duration::from_secs(u64::from(words.keep_alive_seconds));
+        let _ = socket::set_keep_alive(connection.transport.socket(), words.keep_alive == 1, delay);
     }
 }

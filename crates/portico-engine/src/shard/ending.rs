@@ -1,6 +1,6 @@
 //! The end of connections.
 
-use portico_channel::layout::{CLOSE_SILENT, CLOSE_UNSENT};
+use portico_channel::layout::close_idle_flag;
 use portico_sys::{Interest, socket};
 
 use super::Shard;
@@ -100,9 +100,9 @@ impl Shard {
     /// `CLOSE_IDLE`. An answer that waits for the end of the turn, or for a peer that reads slowly, is still sent.
     pub(super) fn close_idle_connections(&mut self, listener: u32, flags: u32) {
         let is_wanted = |connection: &Connection| {
-            let is_idle =
-                connection.is_idle() || flags & CLOSE_SILENT != 0 && connection.is_silent();
-            is_idle && (flags & CLOSE_UNSENT != 0 || !connection.has_output())
+            let is_idle = connection.is_idle()
+                || flags & close_idle_flag::SILENT != 0 && connection.is_silent();
+            is_idle && (flags & close_idle_flag::UNSENT != 0 || !connection.has_output())
         };
         for token in self.tokens(listener, is_wanted) {
             let Some(connection) = self.connections.find(token) else {

@@ -1,13 +1,12 @@
 //! Events that arose where none could be written.
 
+use portico_channel::EventWriter;
 use portico_channel::layout::event;
-use portico_channel::{EventWriter, NeedSpace};
-use portico_sys::Address;
 
 use super::Shard;
 use crate::core::PendingEvent;
 use crate::stop::Stop;
-use crate::transport::write_address_words;
+use crate::transport::endpoints;
 
 impl Shard {
     /// Writes what is pending, oldest first. The error is the number of bytes that are lacking.
@@ -34,21 +33,29 @@ impl Shard {
                 bytes_read,
                 bytes_written,
             } => {
-                let mut record = events.record(event::CLOSED, 0, token, 8, 0)?;
-                record.set(3, errno.unsigned_abs());
-                record.set_u64(4, bytes_read);
-                record.set_u64(6, bytes_written);
+                let words = event::Closed {
+                    token,
+                    errno: errno.unsigned_abs(),
+                    bytes_read,
+                    bytes_written,
+                };
+                events.tell(0, words)?;
                 self.connections.release(token);
             }
             PendingEvent::Flushed { token, count } => {
-                let mut record = events.record(event::FLUSHED, 0, token, 5, 0)?;
-                record.set(3, count);
-                record.set(4, 0);
+                let words = event::Flushed {
+                    token,
+                    count,
+                    queued_bytes: 0,
+                    sequence: 0,
+                };
+                events.tell(0, words)?;
             }
             PendingEvent::Timeout { token, kind } => {
                 if let Some(connection) = self.connections.find(token) {
                     connection.transport.announce(&self.core, events)?;
-                    events.record(event::TIMEOUT, 0, token, 4, 0)?.set(3, kind);
+                    let deadline = kind;
+                    events.tell(0, event::Timeout { token, deadline })?;
                 }
             }
             PendingEvent::Opened { token } => {
@@ -61,29 +68,25 @@ impl Shard {
                 remote,
                 local,
             } => {
-                write_dropped(events, listener, &remote, &local)?;
+                let words = event::Dropped {
+                    token: 0,
+                    listener,
+                    endpoints: endpoints(&remote, &local),
+                };
+                events.tell(0, words)?;
             }
             PendingEvent::AcceptError { listener, errno } => {
-                let mut record = events.record(event::ACCEPT_ERROR, 0, 0, 5, 0)?;
-                record.set(3, listener);
-                record.set(4, errno.unsigned_abs());
+                let words = event::AcceptError {
+                    token: 0,
+                    listener,
+                    errno: errno.unsigned_abs(),
+                };
+                events.tell(0, words)?;
             }
             PendingEvent::Drained { listener } => {
-                events.record(event::DRAINED, 0, 0, 4, 0)?.set(3, listener);
+                events.tell(0, event::Drained { token: 0, listener })?;
             }
         }
         Ok(())
     }
-}
-
-fn write_dropped(
-    events: &mut EventWriter<'_>,
-    listener: u32,
-    remote: &Address,
-    local: &Address,
-) -> Result<(), NeedSpace> {
-    let mut record = events.record(event::DROPPED, 0, 0, 15, 0)?;
-    record.set(3, listener);
-    write_address_words(&mut record, remote, local);
-    Ok(())
 }

@@ -325,7 +325,7 @@ mod tests {
             ));
         }
         let records = Records::new(events.written()).map(Result::unwrap);
-        let told = records.map(|record| (record.kind(), record.word(2)));
+        let told = records.map(|record| (record.kind(), record.token()));
         told.filter(|(kind, _)| *kind != event::OPEN).collect()
     }
 

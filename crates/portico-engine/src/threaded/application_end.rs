@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use portico_channel::Sleeper;
-use portico_channel::layout::{SLOT_BITS, SLOT_MASK, command};
+use portico_channel::token::{Division, Recipient};
 use portico_channel::{EventWriter, External, RecordView, Records};
 use portico_sys::{Errno, Wake, socket};
 
+use super::MAX_THREADS;
 use super::application_lane::Lane;
 use super::engine_end::Application;
-use super::{MAX_THREADS, thread_bits};
 use crate::{CommandError, Counters, ListenerId, ListenerOptions, Shard, TurnOutcome};
 
 /// Shards on threads of their own, with the interface of a [`Shard`] but for [`ThreadedEngine::take`] and
@@ -20,6 +20,7 @@ use crate::{CommandError, Counters, ListenerId, ListenerOptions, Shard, TurnOutc
 #[derive(Debug)]
 pub struct ThreadedEngine {
     lanes: Vec<Lane>,
+    division: Division,
     application: Arc<Application>,
     /// Which lane `take` looks at first.
     turn: usize,
@@ -40,18 +41,13 @@ impl ThreadedEngine {
         });
         let mut engine = Self {
             lanes: Vec::new(),
+            division: Division::among(threads),
             application,
             turn: 0,
             adopting: 0,
         };
-        let slot_bits = SLOT_BITS - thread_bits(threads);
         for index in 0..threads {
-            let base = u32::try_from(index).unwrap_or(0) << slot_bits;
-            let count = if threads == 1 {
-                SLOT_MASK as usize
-            } else {
-                1 << slot_bits
-            };
+            let (base, count) = (engine.division.first_slot(index), engine.division.slots());
             engine
                 .lanes
                 .push(Lane::start(index, base, count, &engine.application)?);
@@ -104,7 +100,6 @@ impl ThreadedEngine {
         external: Option<External<'_>>,
     ) -> Result<(), CommandError> {
         let mut records = Records::new(commands);
-        let bits = thread_bits(self.lanes.len());
         let mut result = Ok(());
         loop {
             let offset = records.offset();
@@ -116,7 +111,7 @@ impl ThreadedEngine {
                 }
                 Some(Ok(record)) => {
                     let bytes = commands.get(offset..records.offset()).unwrap_or_default();
-                    self.route(record, bytes, external, bits);
+                    self.route(record, bytes, external);
                 }
             }
         }
@@ -129,29 +124,18 @@ impl ThreadedEngine {
         result.and(reported.map_or(Ok(()), Err))
     }
 
-    fn route(
-        &mut self,
-        record: RecordView<'_>,
-        bytes: &[u8],
-        external: Option<External<'_>>,
-        bits: u32,
-    ) {
-        let to_all = matches!(
-            record.kind(),
-            command::TEMPLATE | command::CLOSE_IDLE | command::CLOSE_ALL
-        );
-        if to_all {
-            for lane in &mut self.lanes {
-                lane.queue(record, bytes, None);
+    fn route(&mut self, record: RecordView<'_>, bytes: &[u8], external: Option<External<'_>>) {
+        match self.division.recipient_of(record) {
+            Recipient::All => {
+                for lane in &mut self.lanes {
+                    lane.queue(record, bytes, None);
+                }
             }
-            return;
-        }
-        let index = (record.word(2) & SLOT_MASK) >> (SLOT_BITS - bits);
-        if let Some(lane) = usize::try_from(index)
-            .ok()
-            .and_then(|index| self.lanes.get_mut(index))
-        {
-            lane.queue(record, bytes, external);
+            Recipient::Thread(index) => {
+                if let Some(lane) = self.lanes.get_mut(index) {
+                    lane.queue(record, bytes, external);
+                }
+            }
         }
     }
 
@@ -247,9 +231,7 @@ impl ThreadedEngine {
 
     /// The thread that a connection lives on.
     fn lane_of(&self, token: u32) -> Option<&Lane> {
-        let bits = thread_bits(self.lanes.len());
-        let index = (token & SLOT_MASK) >> (SLOT_BITS - bits);
-        self.lanes.get(usize::try_from(index).ok()?)
+        self.lanes.get(self.division.thread_of(token))
     }
 
     /// As [`Shard::connection_traffic`]. Waits for the thread's answer.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
-use portico_channel::layout::{DESTROY_RESET, command, event, response_flag};
+use portico_channel::layout::{command, destroy_flag, event, response_flag};
 use portico_channel::{
     CommandWriter, EventWriter, External, RecordView, Records, RingReader, RingWriter, ring,
 };
@@ -198,7 +198,7 @@ impl Lane {
             Parcel::Piece { record, body } => self.write_beside(record, Some(body)),
             Parcel::Gone { token } => {
                 let mut end = CommandWriter::new();
-                end.simple(command::DESTROY, DESTROY_RESET, token);
+                end.simple(command::DESTROY, destroy_flag::RESET, token);
                 self.write(end.as_bytes());
             }
         }
@@ -279,7 +279,7 @@ fn closed_in(records: &[u8]) -> impl Iterator<Item = u32> {
     Records::new(records)
         .flatten()
         .filter(closed)
-        .map(|record| record.word(2))
+        .map(|record| record.token())
 }
 
 /// Gives records to the application. There is room for them.

@@ -4,15 +4,13 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use portico_channel::layout::command;
-use portico_channel::{LentBytes, RecordView, Sleeper};
+use portico_channel::{LentBytes, Mailbox, RecordView, Sleeper};
 use portico_sys::Wake;
 
 use super::engine_end::Application;
 use super::lending::Returned;
-use super::mailbox::Mailbox;
-use crate::CommandError;
 use crate::limits::SPARE_BYTES;
+use crate::{CommandError, Shard};
 
 /// Kind of the record that stands in a ring for what travels beside it: a submission, or events. Not part of the layout:
 /// it never leaves this module.
@@ -45,11 +43,8 @@ impl Piece {
     ) -> Self {
         Self {
             bytes,
-            token: record.word(2),
-            sequence: match record.kind() {
-                command::RAW => 0,
-                _ => record.word(3),
-            },
+            token: record.token(),
+            sequence: record.sequence(),
             shared: Arc::clone(shared),
             application: Arc::clone(application),
         }
@@ -94,7 +89,7 @@ pub(super) struct Shared {
     pub(super) wants_room: Sleeper,
     /// The application's thread has commands that found no room.
     pub(super) application_wants_room: Sleeper,
-    pub(super) mailbox: Mailbox,
+    pub(super) mailbox: Mailbox<Shard>,
     pub(super) stop: AtomicBool,
     beside: Mutex<VecDeque<Beside>>,
     /// Events of one turn that are larger than half a ring, on their way.

@@ -86,19 +86,19 @@ impl Lending {
 
     /// Whether a record must wait behind a body; then it is kept.
     pub(super) fn keeps(&mut self, record: RecordView<'_>, bytes: &[u8]) -> bool {
-        let token = record.word(2);
+        let token = record.token();
         let Some(connection) = self.connections.get_mut(&token) else {
             return false;
         };
         let queue = match record.kind() {
             command::RESPOND | command::DATA | command::END | command::INFORM => connection
-                .flow(record.word(3))
+                .flow(record.sequence())
                 .map(|flow| &mut flow.waiting)
                 .filter(|waiting| !waiting.is_empty()),
             command::RAW | command::SHUTDOWN if connection.waits() => Some(&mut connection.behind),
             // Of one answer: what waits of it is not sent.
-            command::DESTROY if record.word(3) != 0 => {
-                if let Some(flow) = connection.flow(record.word(3)) {
+            command::DESTROY if record.sequence() != 0 => {
+                if let Some(flow) = connection.flow(record.sequence()) {
                     flow.waiting.clear();
                 }
                 None
@@ -427,7 +427,7 @@ mod tests {
             lending.returned(piece, |parcel| {
                 if let Parcel::Piece { record, body } = parcel {
                     let record = Records::new(record).next().unwrap().unwrap();
-                    pieces.push((record.word(3), body.len()));
+                    pieces.push((record.sequence(), body.len()));
                 }
             });
             total += pieces.iter().map(|(_, bytes)| bytes).sum::<usize>();
@@ -500,7 +500,7 @@ mod tests {
         lend(&mut lending, 7, 1, &body);
         assert!(lending.waits());
         let is_kept = with_record(
-            |writer| writer.record(command::DESTROY, 0, &[7, 1], &[]),
+            |writer| writer.about_request(command::DESTROY, 7, 1),
             |record, bytes| lending.keeps(record, bytes),
         );
         assert!(!is_kept && !lending.waits());

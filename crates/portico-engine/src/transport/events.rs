@@ -1,15 +1,12 @@
 //! Events about a connection itself.
 
+use portico_channel::EventWriter;
 use portico_channel::layout::{event, open_flag};
-use portico_channel::{EventWriter, Record};
 use portico_sys::{Address, Family, socket};
 
 use super::Transport;
 use crate::core::Core;
 use crate::stop::Stop;
-
-/// Words of `OPEN` and `DROPPED`.
-const ADDRESS_WORDS: usize = 15;
 
 impl Transport {
     /// Writes `OPEN` unless it has been, and `SECURE` if it is due: what comes before every other event.
@@ -43,9 +40,12 @@ impl Transport {
         if self.tls.is_some() {
             flags |= open_flag::TLS;
         }
-        let mut record = events.record(event::OPEN, flags, self.token, ADDRESS_WORDS, 0)?;
-        record.set(3, self.listener);
-        write_address_words(&mut record, &self.remote, &local);
+        let words = event::Open {
+            token: self.token,
+            listener: self.listener,
+            endpoints: endpoints(&self.remote, &local),
+        };
+        events.tell(flags, words)?;
         self.announced = true;
         Ok(())
     }
@@ -61,9 +61,13 @@ impl Transport {
             return Ok(());
         }
         self.announce(core, events)?;
-        let mut record = events.record(event::FLUSHED, 0, self.token, 5, 0)?;
-        record.set(3, self.output.acked);
-        record.set(4, u32::try_from(self.queued()).unwrap_or(u32::MAX));
+        let words = event::Flushed {
+            token: self.token,
+            count: self.output.acked,
+            queued_bytes: u32::try_from(self.queued()).unwrap_or(u32::MAX),
+            sequence: 0,
+        };
+        events.tell(0, words)?;
         self.output.acked = 0;
         Ok(())
     }
@@ -74,21 +78,20 @@ impl Transport {
         events: &mut EventWriter<'_>,
     ) -> Result<(), Stop> {
         self.announce(core, events)?;
-        events.record(event::PEER_END, 0, self.token, 3, 0)?;
+        events.tell(0, event::PeerEnd { token: self.token })?;
         Ok(())
     }
 }
 
-/// Writes words 4 to 14 of `OPEN` and `DROPPED`.
-pub(crate) fn write_address_words(record: &mut Record<'_>, remote: &Address, local: &Address) {
-    record.set(4, remote.family.number() | local.family.number() << 8);
-    record.set(5, u32::from(remote.port) | u32::from(local.port) << 16);
-    for (start, address) in [(6, remote), (10, local)] {
-        for (index, bytes) in address.bytes.chunks_exact(4).enumerate() {
-            if let &[a, b, c, d] = bytes {
-                record.set(start + index, u32::from_le_bytes([a, b, c, d]));
-            }
-        }
+/// Both ends of a connection, as records tell them.
+pub(crate) fn endpoints(remote: &Address, local: &Address) -> event::Endpoints {
+    event::Endpoints {
+        remote_family: remote.family.number(),
+        local_family: local.family.number(),
+        remote_port: remote.port,
+        local_port: local.port,
+        remote_address: remote.bytes,
+        local_address: local.bytes,
+        remote_scope: remote.scope,
     }
-    record.set(14, remote.scope);
 }

@@ -2,15 +2,13 @@
 
 use portico_channel::EventWriter;
 use portico_channel::layout::{event, secure_flag};
+use portico_channel::schema::{Range, Record};
 use portico_tls::Facts;
 
 use super::Transport;
 use super::tls::Stage;
 use crate::core::Core;
 use crate::stop::Stop;
-
-/// Words of `SECURE` before its certificates.
-const SECURE_WORDS: usize = 15;
 
 impl Transport {
     /// Writes what is due: lines for the key log, questions, the end of the handshake if the application knows the
@@ -42,12 +40,11 @@ impl Transport {
             let Some(line) = tls.key_log.first() else {
                 return Ok(());
             };
-            let mut record = events.record(event::KEY_LOG, 0, self.token, 6, line.len())?;
-            let offset = record.payload_offset;
-            record.set(3, self.listener);
-            record.set(4, offset);
-            record.set(5, length(line));
-            record.put(0, line);
+            events.tell_bytes(0, line, |line| event::KeyLog {
+                token: self.token,
+                listener: self.listener,
+                line,
+            })?;
             tls.key_log.remove(0);
         }
         Ok(())
@@ -75,23 +72,22 @@ impl Transport {
         };
         let name = hello.server_name.as_deref().unwrap_or_default().as_bytes();
         if matches!(tls.stage, Stage::AwaitsContext { .. }) {
-            let mut record = events.record(event::SERVER_NAME, 0, self.token, 6, name.len())?;
-            let offset = record.payload_offset;
-            record.set(3, self.listener);
-            record.set(4, offset);
-            record.set(5, length(name));
-            record.put(0, name);
+            events.tell_bytes(0, name, |name| event::ServerName {
+                token: self.token,
+                listener: self.listener,
+                name,
+            })?;
         } else {
-            let bytes = name.len() + hello.alpn.len();
-            let mut record = events.record(event::ALPN, 0, self.token, 8, bytes)?;
-            let offset = record.payload_offset;
-            record.set(3, self.listener);
-            record.set(4, offset);
-            record.set(5, length(name));
-            record.set(6, offset + length(name));
-            record.set(7, length(&hello.alpn));
-            record.put(0, name);
-            record.put(name.len(), &hello.alpn);
+            let in_record = Range::of(event::Alpn::payload_offset(0), name);
+            let words = event::Alpn {
+                token: self.token,
+                listener: self.listener,
+                name: in_record,
+                protocols: Range::of(in_record.end(), &hello.alpn),
+            };
+            let mut room = events.write(0, words, 0, name.len() + hello.alpn.len())?;
+            room.put(0, name);
+            room.put(name.len(), &hello.alpn);
         }
         if let Stage::AwaitsContext { asked } | Stage::AwaitsProtocol { asked, .. } = &mut tls.stage
         {
@@ -127,12 +123,11 @@ impl Transport {
         };
         let text = format!("{} {}", why.code(), why.message());
         let token = if self.announced { self.token } else { 0 };
-        let mut record = events.record(event::TLS_ERROR, 0, token, 6, text.len())?;
-        let offset = record.payload_offset;
-        record.set(3, self.listener);
-        record.set(4, offset);
-        record.set(5, length(text.as_bytes()));
-        record.put(0, text.as_bytes());
+        events.tell_bytes(0, text.as_bytes(), |text| event::TlsError {
+            token,
+            listener: self.listener,
+            text,
+        })?;
         *error = None;
         Ok(())
     }
@@ -142,21 +137,39 @@ fn write_secure(events: &mut EventWriter<'_>, token: u32, facts: &Facts) -> Resu
     let name = facts.server_name.as_deref().unwrap_or_default().as_bytes();
     let alpn = facts.alpn.as_deref().unwrap_or_default();
     let certificates = &facts.peer_certificates;
+    let schemes: Vec<u8> = facts
+        .client_schemes
+        .iter()
+        .flat_map(|scheme| scheme.to_be_bytes())
+        .collect();
     let keying = &facts.keying;
     let [client_random, server_random] = keying.randoms();
-    let parts = [
-        name,
-        alpn,
+    let kept = [
         keying.finished(),
         keying.peer_finished(),
         keying.secret(),
         client_random,
         server_random,
+        &schemes,
     ];
-    let schemes = &facts.client_schemes;
-    let bytes = parts.iter().map(|part| part.len()).sum::<usize>()
-        + schemes.len() * 2
-        + certificates.iter().map(Vec::len).sum::<usize>();
+    let server_name = Range::of(event::Secure::payload_offset(certificates.len()), name);
+    let protocol = Range::of(server_name.end(), alpn);
+    let words = event::Secure {
+        token,
+        version: facts.version,
+        cipher_suite: facts.cipher_suite,
+        verify_error: facts.verify_error.number(),
+        server_name,
+        alpn: protocol,
+        certificate_count: u32::try_from(certificates.len()).unwrap_or(0),
+        named_group: u32::from(facts.named_group),
+        keying: Range {
+            offset: protocol.end(),
+            length: kept.iter().map(|part| length(part)).sum(),
+        },
+        finished_bytes: length(keying.finished()),
+        secret_bytes: length(keying.secret()),
+    };
     let mut flags = if facts.resumed {
         secure_flag::RESUMED
     } else {
@@ -165,42 +178,21 @@ fn write_secure(events: &mut EventWriter<'_>, token: u32, facts: &Facts) -> Resu
     if facts.certificate_requested {
         flags |= secure_flag::CERTIFICATE_REQUESTED;
     }
-    let words = SECURE_WORDS + certificates.len() * 2;
-    let mut record = events.record(event::SECURE, flags, token, words, bytes)?;
-    let base = record.payload_offset;
-    record.set(
-        3,
-        u32::from(facts.version) | u32::from(facts.cipher_suite) << 16,
-    );
-    record.set(4, facts.verify_error.number());
-    record.set(5, base);
-    record.set(6, length(name));
-    record.set(7, base + length(name));
-    record.set(8, length(alpn));
-    record.set(9, u32::try_from(certificates.len()).unwrap_or(0));
-    record.set(10, u32::from(facts.named_group));
-    record.set(11, base + length(name) + length(alpn));
-    record.set(12, length(keying.finished()));
-    record.set(13, length(keying.secret()));
-    record.set(14, u32::try_from(schemes.len()).unwrap_or(0));
+    let parts = [name, alpn].into_iter().chain(kept);
+    let parts = parts.chain(certificates.iter().map(Vec::as_slice));
+    let bytes = parts.clone().map(<[u8]>::len).sum();
+    let mut room = events.write(flags, words, certificates.len(), bytes)?;
     let mut at = 0;
     for part in parts {
-        record.put(at, part);
+        room.put(at, part);
         at += part.len();
     }
-    for scheme in schemes {
-        record.put(at, &scheme.to_be_bytes());
-        at += 2;
-    }
-    for (index, certificate) in certificates.iter().enumerate() {
-        record.set(
-            SECURE_WORDS + index * 2,
-            base + u32::try_from(at).unwrap_or(0),
-        );
-        record.set(SECURE_WORDS + index * 2 + 1, length(certificate));
-        record.put(at, certificate);
-        at += certificate.len();
-    }
+    let mut end = words.keying.end();
+    room.fill_table(certificates.iter().map(|certificate| {
+        let der = Range::of(end, certificate);
+        end = der.end();
+        event::Certificate { der }
+    }));
     Ok(())
 }
 

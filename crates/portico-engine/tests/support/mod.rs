@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use portico_channel::layout::{event, response_flag as flag};
+use portico_channel::schema::{Record, View};
 use portico_channel::{CommandWriter, EventWriter, External, Records, Response};
 use portico_engine::{ListenerId, ListenerOptions, Shard, TurnOutcome};
 
@@ -36,40 +37,58 @@ impl std::fmt::Debug for Event {
 }
 
 impl Event {
-    pub(crate) fn word(&self, index: usize) -> u32 {
-        let start = index * 4;
-        self.bytes
-            .get(start..start + 4)
-            .map_or(0, |word| u32::from_le_bytes(word.try_into().unwrap()))
+    /// The record as one of its kind.
+    #[track_caller]
+    pub(crate) fn read<R: Record>(&self) -> View<'_, R> {
+        assert_eq!(self.kind, R::KIND);
+        let record = Records::new(&self.bytes).next().unwrap().unwrap();
+        record.read().expect("a record that is what it says")
     }
 
-    /// Bytes whose offset and length are the words `index` and `index + 1`.
-    pub(crate) fn slice(&self, index: usize) -> &[u8] {
-        let start = self.word(index) as usize;
-        &self.bytes[start..start + self.word(index + 1) as usize]
+    /// The bytes of a `BODY` or `RAW`.
+    pub(crate) fn piece(&self) -> &[u8] {
+        let range = match self.kind {
+            event::BODY => self.read::<event::Body>().bytes,
+            _ => self.read::<event::Raw>().bytes,
+        };
+        &self.bytes[range.offset as usize..range.end() as usize]
+    }
+
+    /// The packet of a `CLIENT_ERROR`.
+    pub(crate) fn packet(&self) -> &[u8] {
+        let error = self.read::<event::ClientError>();
+        error.bytes(error.packet)
     }
 
     /// The target of a `REQUEST`.
     pub(crate) fn target(&self) -> String {
-        assert_eq!(self.kind, event::REQUEST);
-        String::from_utf8_lossy(self.slice(5)).into_owned()
+        let request = self.read::<event::Request>();
+        String::from_utf8_lossy(request.bytes(request.target)).into_owned()
     }
 
-    /// Name and value of field `index` of the table that begins at word `table`.
-    pub(crate) fn field(&self, table: usize, index: usize) -> (String, String) {
-        let at = table + index * 4;
-        let text = |start: u32, length: u32| {
-            String::from_utf8_lossy(&self.bytes[start as usize..(start + length) as usize])
-                .into_owned()
-        };
+    /// Name and value of a header field of a `REQUEST`.
+    pub(crate) fn field(&self, index: usize) -> (String, String) {
+        let request = self.read::<event::Request>();
+        let field = request.fields().nth(index).unwrap();
         (
-            text(self.word(at + 1), self.word(at) & 0xffff),
-            text(self.word(at + 2), self.word(at + 3)),
+            String::from_utf8_lossy(request.bytes(field.name())).into_owned(),
+            String::from_utf8_lossy(request.bytes(field.value)).into_owned(),
+        )
+    }
+
+    /// Name and value of a trailer field of an `END`.
+    pub(crate) fn trailer(&self, index: usize) -> (String, String) {
+        let end = self.read::<event::End>();
+        let field = end.fields().nth(index).unwrap();
+        (
+            String::from_utf8_lossy(end.bytes(field.name())).into_owned(),
+            String::from_utf8_lossy(end.bytes(field.value)).into_owned(),
         )
     }
 
     pub(crate) fn sequence(&self) -> u32 {
-        self.word(3)
+        let record = Records::new(&self.bytes).next().unwrap().unwrap();
+        record.sequence()
     }
 }
 
@@ -277,8 +296,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Vec<Event> {
             Event {
                 kind: record.kind(),
                 flags: record.flags(),
-                token: record.word(2),
-                bytes: record.bytes(0, record.size() as u32).unwrap().to_vec(),
+                token: record.token(),
+                bytes: record.as_bytes().to_vec(),
             }
         })
         .collect()

@@ -175,21 +175,19 @@ impl World {
             13 => self.commands.end(token, sequence, flags, b"T: v\r\n"),
             14 => match kind % 4 {
                 // Of the connection or of a body; a body's may have crossed with its end.
-                0 => self.commands.record(
+                0 => self.commands.about_request(
                     command::PAUSE,
-                    0,
-                    &[token, sequence * u32::from(argument & 1)],
-                    &[],
+                    token,
+                    sequence * u32::from(argument & 1),
                 ),
-                1 => self.commands.record(
+                1 => self.commands.about_request(
                     command::RESUME,
-                    0,
-                    &[token, sequence * u32::from(argument & 1)],
-                    &[],
+                    token,
+                    sequence * u32::from(argument & 1),
                 ),
                 2 => self
                     .commands
-                    .record(command::DISCARD, 0, &[token, sequence], &[]),
+                    .about_request(command::DISCARD, token, sequence),
                 _ => self
                     .commands
                     .inform(token, sequence, b"HTTP/1.1 103 Early Hints\r\n\r\n"),
@@ -206,16 +204,14 @@ impl World {
                 5 => self.commands.raw(token, flags, b"raw"),
                 6 => self
                     .commands
-                    .record(command::SET_TIMEOUT, 0, &[token, 0, 1], &[]),
+                    .record(command::SET_TIMEOUT, 0, &[token, 1], &[]),
                 7 => self
                     .commands
-                    .record(command::CLOSE_IDLE, 0, &[self.listener.0], &[]),
-                8 => self
-                    .commands
-                    .record(command::CLOSE_ALL, 0, &[self.listener.0], &[]),
+                    .simple(command::CLOSE_IDLE, 0, self.listener.0),
+                8 => self.commands.simple(command::CLOSE_ALL, 0, self.listener.0),
                 _ => self
                     .commands
-                    .record(command::SET_SOCKET, 0, &[token, 0, 1, 1, 5], &[]),
+                    .record(command::SET_SOCKET, 0, &[token, 1, 1, 5], &[]),
             },
         }
         self.shard
@@ -329,17 +325,17 @@ impl Watcher {
 
     fn sent(&mut self, commands: &[u8]) {
         for record in Records::new(commands).flatten() {
-            let Some(known) = self.known.get_mut(&record.word(2)) else {
+            let Some(known) = self.known.get_mut(&record.token()) else {
                 continue;
             };
             match record.kind() {
-                command::PAUSE if record.word(3) == 0 => known.paused = true,
-                command::RESUME if record.word(3) == 0 => known.paused = false,
+                command::PAUSE if record.sequence() == 0 => known.paused = true,
+                command::RESUME if record.sequence() == 0 => known.paused = false,
                 command::TAKE_OVER if known.upgrade => {
                     (known.upgrade, known.tunnel) = (false, true)
                 }
                 command::PROCEED => known.upgrade = false,
-                command::DISCARD if !known.upgrade && record.word(3) == known.requests => {
+                command::DISCARD if !known.upgrade && record.sequence() == known.requests => {
                     known.discarded = known.body;
                 }
                 command::RESPOND
@@ -363,7 +359,8 @@ impl Watcher {
     }
 
     fn look_at(&mut self, record: RecordView<'_>) {
-        let (kind, token) = (record.kind(), record.word(2));
+        let (kind, token) = (record.kind(), record.token());
+        assert!(event::is_sound(record), "what a record says of itself");
         self.counts[kind as usize] += 1;
         if kind == event::DRAINED {
             return;
@@ -386,28 +383,13 @@ impl Watcher {
             }
             event::REQUEST => {
                 known.requests += 1;
-                assert_eq!(record.word(3), known.requests);
+                assert_eq!(record.sequence(), known.requests);
                 assert!(!known.body || forgiving, "a request in the body of another");
                 assert!(!known.tunnel && !known.ended && !known.failed);
                 assert!(!known.paused || forgiving, "a request while paused");
-                assert!(record.bytes(0, record.word(5)).is_some());
-                assert!(record.bytes(word(&record, 5), record.word(6)).is_some());
                 known.upgrade = record.flags() & request_flag::UPGRADE != 0;
                 known.body = record.flags() & request_flag::COMPLETE == 0;
                 known.discarded = false;
-                for field in 0..(record.word(4) >> 16) as usize {
-                    let at = 11 + field * 4;
-                    assert!(
-                        record
-                            .bytes(word(&record, at + 1), record.word(at) & 0xffff)
-                            .is_some()
-                    );
-                    assert!(
-                        record
-                            .bytes(word(&record, at + 2), record.word(at + 3))
-                            .is_some()
-                    );
-                }
             }
             event::BODY => {
                 assert!(
@@ -417,8 +399,7 @@ impl Watcher {
                 // Of a body that is held what has been read is still handed over.
                 let stopped = known.upgrade || known.paused || known.discarded;
                 assert!(!stopped || forgiving);
-                assert_eq!(record.word(3), known.requests);
-                assert!(record.bytes(word(&record, 4), record.word(5)).is_some());
+                assert_eq!(record.sequence(), known.requests);
                 known.body = record.flags() & body_flag::LAST == 0;
             }
             event::END => {
@@ -428,7 +409,6 @@ impl Watcher {
             event::RAW => {
                 assert!(known.tunnel || forgiving);
                 assert!(!known.paused || forgiving);
-                assert!(record.bytes(word(&record, 4), record.word(5)).is_some());
             }
             event::PEER_END => {
                 assert!(!known.ended, "the end told twice");
@@ -437,25 +417,26 @@ impl Watcher {
             event::CLIENT_ERROR => {
                 assert!(!known.tunnel, "told of a tunnel");
                 // What follows an error is told with the same, nothing of it parsed.
+                let error = record.read::<event::ClientError>().expect("its words");
                 assert!(
-                    !known.failed || record.word(4) == 0,
+                    !known.failed || error.parsed_bytes == 0,
                     "parsed after an error"
                 );
                 known.failed = true;
             }
             event::FLUSHED => {
+                let flushed = record.read::<event::Flushed>().expect("its words");
                 assert!(
-                    record.word(3) <= known.acks || forgiving,
+                    flushed.count <= known.acks || forgiving,
                     "more acknowledgements than asked for"
                 );
-                known.acks = known.acks.saturating_sub(record.word(3));
+                known.acks = known.acks.saturating_sub(flushed.count);
             }
-            event::TIMEOUT => assert!(record.word(3) <= timeout_kind::KEEP_ALIVE),
+            event::TIMEOUT => {
+                let timeout = record.read::<event::Timeout>().expect("its words");
+                assert!(timeout.deadline <= timeout_kind::KEEP_ALIVE);
+            }
             other => panic!("event {other} was not expected"),
         }
     }
-}
-
-fn word(record: &RecordView<'_>, index: usize) -> usize {
-    record.word(index) as usize
 }

@@ -1,4 +1,4 @@
-// Generated from crates/portico-channel/src/layout.rs by `make generate`. Do not edit.
+// Generated from crates/portico-channel/src/layout by `make generate`. Do not edit.
 
 export const LAYOUT_VERSION = 2;
 export const SLOT_BITS = 20;
@@ -26,25 +26,6 @@ export const EVENT_DROPPED = 16;
 export const EVENT_ACCEPT_ERROR = 17;
 export const EVENT_DRAINED = 18;
 export const EVENT_CREDIT = 19;
-export const OPEN_FLAG_TLS = 1;
-export const OPEN_FLAG_UNIX = 2;
-export const SECURE_FLAG_RESUMED = 1;
-export const SECURE_FLAG_CERTIFICATE_REQUESTED = 2;
-export const REQUEST_FLAG_KEEP_ALIVE = 1;
-export const REQUEST_FLAG_COMPLETE = 2;
-export const REQUEST_FLAG_CHUNKED = 4;
-export const REQUEST_FLAG_EXPECT_CONTINUE = 8;
-export const REQUEST_FLAG_EXPECT_OTHER = 16;
-export const REQUEST_FLAG_UPGRADE = 32;
-export const REQUEST_FLAG_OVER_LIMIT = 64;
-export const REQUEST_FLAG_LAST_ALLOWED = 128;
-export const REQUEST_FLAG_HAS_HOST = 256;
-export const BODY_FLAG_LAST = 1;
-export const FLUSHED_FLAG_NAMED = 1;
-export const TIMEOUT_KIND_INACTIVE = 0;
-export const TIMEOUT_KIND_REQUEST = 1;
-export const TIMEOUT_KIND_KEEP_ALIVE = 2;
-export const TIMEOUT_KIND_HANDSHAKE = 3;
 export const COMMAND_RESPOND = 1;
 export const COMMAND_DATA = 2;
 export const COMMAND_END = 3;
@@ -66,6 +47,25 @@ export const COMMAND_CLOSE_ALL = 18;
 export const COMMAND_TEMPLATE = 19;
 export const COMMAND_FEED = 20;
 export const COMMAND_PART = 21;
+export const OPEN_FLAG_TLS = 1;
+export const OPEN_FLAG_UNIX = 2;
+export const SECURE_FLAG_RESUMED = 1;
+export const SECURE_FLAG_CERTIFICATE_REQUESTED = 2;
+export const REQUEST_FLAG_KEEP_ALIVE = 1;
+export const REQUEST_FLAG_COMPLETE = 2;
+export const REQUEST_FLAG_CHUNKED = 4;
+export const REQUEST_FLAG_EXPECT_CONTINUE = 8;
+export const REQUEST_FLAG_EXPECT_OTHER = 16;
+export const REQUEST_FLAG_UPGRADE = 32;
+export const REQUEST_FLAG_OVER_LIMIT = 64;
+export const REQUEST_FLAG_LAST_ALLOWED = 128;
+export const REQUEST_FLAG_HAS_HOST = 256;
+export const BODY_FLAG_LAST = 1;
+export const FLUSHED_FLAG_NAMED = 1;
+export const TIMEOUT_KIND_INACTIVE = 0;
+export const TIMEOUT_KIND_REQUEST = 1;
+export const TIMEOUT_KIND_KEEP_ALIVE = 2;
+export const TIMEOUT_KIND_HANDSHAKE = 3;
 export const RESPONSE_FLAG_END = 1;
 export const RESPONSE_FLAG_ACK = 2;
 export const RESPONSE_FLAG_DATE = 4;
@@ -77,7 +77,449 @@ export const RESPONSE_FLAG_TRANSFER_ENCODING = 128;
 export const RESPONSE_FLAG_CHUNKED = 256;
 export const RESPONSE_FLAG_CLOSE = 512;
 export const RESPONSE_FLAG_EXTERNAL = 1024;
-export const CLOSE_UNSENT = 1;
-export const CLOSE_SILENT = 2;
-export const SHUTDOWN_CLOSE = 1;
-export const DESTROY_RESET = 1;
+export const SHUTDOWN_FLAG_CLOSE = 1;
+export const DESTROY_FLAG_RESET = 1;
+export const ALPN_FLAG_NONE = 1;
+export const CLOSE_IDLE_FLAG_UNSENT = 1;
+export const CLOSE_IDLE_FLAG_SILENT = 2;
+
+/** Words that every record begins with. */
+export const enum RecordHead {
+  SIZE = 0,
+  KIND = 1,
+  KIND_MASK = 255,
+  FLAGS_SHIFT = 8,
+  TOKEN = 2,
+}
+
+/** The addresses of both ends of a connection. Places count from its first word. */
+export const enum Endpoints {
+  REMOTE_FAMILY = 0,
+  REMOTE_FAMILY_SHIFT = 0,
+  REMOTE_FAMILY_MASK = 65535,
+  LOCAL_FAMILY = 0,
+  LOCAL_FAMILY_SHIFT = 16,
+  LOCAL_FAMILY_MASK = 65535,
+  REMOTE_PORT = 1,
+  REMOTE_PORT_SHIFT = 0,
+  REMOTE_PORT_MASK = 65535,
+  LOCAL_PORT = 1,
+  LOCAL_PORT_SHIFT = 16,
+  LOCAL_PORT_MASK = 65535,
+  REMOTE_ADDRESS = 2,
+  LOCAL_ADDRESS = 6,
+  REMOTE_SCOPE = 10,
+  WORDS = 11,
+  BYTES = 44,
+}
+
+/** A certificate of the peer. Places count from its first word. */
+export const enum Certificate {
+  DER_OFFSET = 0,
+  DER_LENGTH = 1,
+  WORDS = 2,
+  BYTES = 8,
+}
+
+/** A field of a head or of trailers. Places count from its first word. */
+export const enum Field {
+  NAME_LENGTH = 0,
+  NAME_LENGTH_SHIFT = 0,
+  NAME_LENGTH_MASK = 65535,
+  NAME_NUMBER = 0,
+  NAME_NUMBER_SHIFT = 16,
+  NAME_NUMBER_MASK = 65535,
+  NAME_OFFSET = 1,
+  VALUE_OFFSET = 2,
+  VALUE_LENGTH = 3,
+  WORDS = 4,
+  BYTES = 16,
+}
+
+/** Words of `OPEN`. */
+export const enum EventOpen {
+  TOKEN = 2,
+  LISTENER = 3,
+  ENDPOINTS = 4,
+  WORDS = 15,
+  BYTES = 60,
+}
+
+/** Words of `SECURE`. */
+export const enum EventSecure {
+  TOKEN = 2,
+  VERSION = 3,
+  VERSION_SHIFT = 0,
+  VERSION_MASK = 65535,
+  CIPHER_SUITE = 3,
+  CIPHER_SUITE_SHIFT = 16,
+  CIPHER_SUITE_MASK = 65535,
+  VERIFY_ERROR = 4,
+  SERVER_NAME_OFFSET = 5,
+  SERVER_NAME_LENGTH = 6,
+  ALPN_OFFSET = 7,
+  ALPN_LENGTH = 8,
+  CERTIFICATE_COUNT = 9,
+  NAMED_GROUP = 10,
+  KEYING_OFFSET = 11,
+  KEYING_LENGTH = 12,
+  FINISHED_BYTES = 13,
+  SECRET_BYTES = 14,
+  WORDS = 15,
+  BYTES = 60,
+}
+
+/** Words of `REQUEST`. */
+export const enum EventRequest {
+  TOKEN = 2,
+  SEQUENCE = 3,
+  METHOD = 4,
+  METHOD_SHIFT = 0,
+  METHOD_MASK = 255,
+  MINOR_VERSION = 4,
+  MINOR_VERSION_SHIFT = 8,
+  MINOR_VERSION_MASK = 255,
+  FIELD_COUNT = 4,
+  FIELD_COUNT_SHIFT = 16,
+  FIELD_COUNT_MASK = 65535,
+  TARGET_OFFSET = 5,
+  TARGET_LENGTH = 6,
+  REST_OFFSET = 7,
+  REST_LENGTH = 8,
+  CONTENT_LENGTH_LOW = 9,
+  CONTENT_LENGTH_HIGH = 10,
+  WORDS = 11,
+  BYTES = 44,
+}
+
+/** Words of `BODY`. */
+export const enum EventBody {
+  TOKEN = 2,
+  SEQUENCE = 3,
+  BYTES_OFFSET = 4,
+  BYTES_LENGTH = 5,
+  WORDS = 6,
+  BYTES = 24,
+}
+
+/** Words of `END`. */
+export const enum EventEnd {
+  TOKEN = 2,
+  SEQUENCE = 3,
+  FIELD_COUNT = 4,
+  WORDS = 5,
+  BYTES = 20,
+}
+
+/** Words of `CLOSED`. */
+export const enum EventClosed {
+  TOKEN = 2,
+  ERRNO = 3,
+  BYTES_READ_LOW = 4,
+  BYTES_READ_HIGH = 5,
+  BYTES_WRITTEN_LOW = 6,
+  BYTES_WRITTEN_HIGH = 7,
+  WORDS = 8,
+  BYTES = 32,
+}
+
+/** Words of `FLUSHED`. */
+export const enum EventFlushed {
+  TOKEN = 2,
+  COUNT = 3,
+  QUEUED_BYTES = 4,
+  SEQUENCE = 5,
+  WORDS = 6,
+  BYTES = 24,
+}
+
+/** Words of `CLIENT_ERROR`. */
+export const enum EventClientError {
+  TOKEN = 2,
+  CODE = 3,
+  PARSED_BYTES = 4,
+  PACKET_OFFSET = 5,
+  PACKET_LENGTH = 6,
+  WORDS = 7,
+  BYTES = 28,
+}
+
+/** Words of `TIMEOUT`. */
+export const enum EventTimeout {
+  TOKEN = 2,
+  DEADLINE = 3,
+  WORDS = 4,
+  BYTES = 16,
+}
+
+/** Words of `RAW`. */
+export const enum EventRaw {
+  TOKEN = 2,
+  SEQUENCE = 3,
+  BYTES_OFFSET = 4,
+  BYTES_LENGTH = 5,
+  WORDS = 6,
+  BYTES = 24,
+}
+
+/** Words of `PEER_END`. */
+export const enum EventPeerEnd {
+  TOKEN = 2,
+  WORDS = 3,
+  BYTES = 12,
+}
+
+/** Words of `SERVER_NAME`. */
+export const enum EventServerName {
+  TOKEN = 2,
+  LISTENER = 3,
+  NAME_OFFSET = 4,
+  NAME_LENGTH = 5,
+  WORDS = 6,
+  BYTES = 24,
+}
+
+/** Words of `ALPN`. */
+export const enum EventAlpn {
+  TOKEN = 2,
+  LISTENER = 3,
+  NAME_OFFSET = 4,
+  NAME_LENGTH = 5,
+  PROTOCOLS_OFFSET = 6,
+  PROTOCOLS_LENGTH = 7,
+  WORDS = 8,
+  BYTES = 32,
+}
+
+/** Words of `KEY_LOG`. */
+export const enum EventKeyLog {
+  TOKEN = 2,
+  LISTENER = 3,
+  LINE_OFFSET = 4,
+  LINE_LENGTH = 5,
+  WORDS = 6,
+  BYTES = 24,
+}
+
+/** Words of `TLS_ERROR`. */
+export const enum EventTlsError {
+  TOKEN = 2,
+  LISTENER = 3,
+  TEXT_OFFSET = 4,
+  TEXT_LENGTH = 5,
+  WORDS = 6,
+  BYTES = 24,
+}
+
+/** Words of `DROPPED`. */
+export const enum EventDropped {
+  TOKEN = 2,
+  LISTENER = 3,
+  ENDPOINTS = 4,
+  WORDS = 15,
+  BYTES = 60,
+}
+
+/** Words of `ACCEPT_ERROR`. */
+export const enum EventAcceptError {
+  TOKEN = 2,
+  LISTENER = 3,
+  ERRNO = 4,
+  WORDS = 5,
+  BYTES = 20,
+}
+
+/** Words of `DRAINED`. */
+export const enum EventDrained {
+  TOKEN = 2,
+  LISTENER = 3,
+  WORDS = 4,
+  BYTES = 16,
+}
+
+/** Words of `CREDIT`. */
+export const enum EventCredit {
+  TOKEN = 2,
+  SEQUENCE = 3,
+  GRANTED_BYTES_LOW = 4,
+  GRANTED_BYTES_HIGH = 5,
+  WORDS = 6,
+  BYTES = 24,
+}
+
+/** Words of `RESPOND`. */
+export const enum CommandRespond {
+  TOKEN = 2,
+  SEQUENCE = 3,
+  STATUS = 4,
+  TEMPLATE = 5,
+  REASON_BYTES = 6,
+  FIELDS_BYTES = 7,
+  BODY_BYTES = 8,
+  CONTENT_LENGTH_LOW = 9,
+  CONTENT_LENGTH_HIGH = 10,
+  WORDS = 11,
+  BYTES = 44,
+}
+
+/** Words of `DATA`. */
+export const enum CommandData {
+  TOKEN = 2,
+  SEQUENCE = 3,
+  BODY_BYTES = 4,
+  WORDS = 5,
+  BYTES = 20,
+}
+
+/** Words of `END`. */
+export const enum CommandEnd {
+  TOKEN = 2,
+  SEQUENCE = 3,
+  TRAILERS_BYTES = 4,
+  WORDS = 5,
+  BYTES = 20,
+}
+
+/** Words of `INFORM`. */
+export const enum CommandInform {
+  TOKEN = 2,
+  SEQUENCE = 3,
+  HEAD_BYTES = 4,
+  WORDS = 5,
+  BYTES = 20,
+}
+
+/** Words of `PAUSE`. */
+export const enum CommandPause {
+  TOKEN = 2,
+  SEQUENCE = 3,
+  WORDS = 4,
+  BYTES = 16,
+}
+
+/** Words of `RESUME`. */
+export const enum CommandResume {
+  TOKEN = 2,
+  SEQUENCE = 3,
+  WORDS = 4,
+  BYTES = 16,
+}
+
+/** Words of `DISCARD`. */
+export const enum CommandDiscard {
+  TOKEN = 2,
+  SEQUENCE = 3,
+  WORDS = 4,
+  BYTES = 16,
+}
+
+/** Words of `RAW`. */
+export const enum CommandRaw {
+  TOKEN = 2,
+  SEQUENCE = 3,
+  BODY_BYTES = 4,
+  WORDS = 5,
+  BYTES = 20,
+}
+
+/** Words of `SHUTDOWN`. */
+export const enum CommandShutdown {
+  TOKEN = 2,
+  WORDS = 3,
+  BYTES = 12,
+}
+
+/** Words of `DESTROY`. */
+export const enum CommandDestroy {
+  TOKEN = 2,
+  SEQUENCE = 3,
+  WORDS = 4,
+  BYTES = 16,
+}
+
+/** Words of `SET_TIMEOUT`. */
+export const enum CommandSetTimeout {
+  TOKEN = 2,
+  MILLISECONDS = 3,
+  WORDS = 4,
+  BYTES = 16,
+}
+
+/** Words of `SET_SOCKET`. */
+export const enum CommandSetSocket {
+  TOKEN = 2,
+  NO_DELAY = 3,
+  KEEP_ALIVE = 4,
+  KEEP_ALIVE_SECONDS = 5,
+  WORDS = 6,
+  BYTES = 24,
+}
+
+/** Words of `TAKE_OVER`. */
+export const enum CommandTakeOver {
+  TOKEN = 2,
+  WORDS = 3,
+  BYTES = 12,
+}
+
+/** Words of `PROCEED`. */
+export const enum CommandProceed {
+  TOKEN = 2,
+  WORDS = 3,
+  BYTES = 12,
+}
+
+/** Words of `SERVER_NAME`. */
+export const enum CommandServerName {
+  TOKEN = 2,
+  CONTEXT = 3,
+  WORDS = 4,
+  BYTES = 16,
+}
+
+/** Words of `ALPN`. */
+export const enum CommandAlpn {
+  TOKEN = 2,
+  PROTOCOL_BYTES = 3,
+  WORDS = 4,
+  BYTES = 16,
+}
+
+/** Words of `CLOSE_IDLE`. */
+export const enum CommandCloseIdle {
+  LISTENER = 2,
+  WORDS = 3,
+  BYTES = 12,
+}
+
+/** Words of `CLOSE_ALL`. */
+export const enum CommandCloseAll {
+  LISTENER = 2,
+  WORDS = 3,
+  BYTES = 12,
+}
+
+/** Words of `TEMPLATE`. */
+export const enum CommandTemplate {
+  NUMBER = 2,
+  REASON_BYTES = 3,
+  FIELDS_BYTES = 4,
+  WORDS = 5,
+  BYTES = 20,
+}
+
+/** Words of `FEED`. */
+export const enum CommandFeed {
+  TOKEN = 2,
+  SEQUENCE = 3,
+  BODY_BYTES = 4,
+  WORDS = 5,
+  BYTES = 20,
+}
+
+/** Words of `PART`. */
+export const enum CommandPart {
+  PIECE_BYTES = 2,
+  WORDS = 3,
+  BYTES = 12,
+}

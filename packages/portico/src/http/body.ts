@@ -1,6 +1,7 @@
 /** Bodies of requests: from the engine's events to the request's stream. */
 
 import { getDefaultHighWaterMark } from 'node:stream';
+import { EventEnd, Field, RecordHead } from '../generated/layout';
 import type { Connection } from '../lane/connection';
 import type { Exchange } from './exchange';
 import { readRaw } from './headers';
@@ -21,9 +22,6 @@ const KEPT_BYTES = Math.max(DEFAULT_BYTES, 64 * 1024);
  */
 const KEPT_BEHIND_ANSWER_BYTES = 256 * 1024;
 
-/** First word of the field table in `END`. */
-const TRAILERS_WORD = 5;
-
 /** Bytes of the body of request `sequence`. */
 export function receiveBody(connection: Connection, sequence: number, chunk: Buffer): void {
   const exchange = connection.receiving;
@@ -41,13 +39,13 @@ export function completeBody(connection: Connection, sequence: number): void {
 export function receiveEnd(connection: Connection, at: number): void {
   const exchange = connection.receiving;
   const { words, bytes } = connection.lane.slab;
-  if (exchange === null || exchange.sequence !== words[at + 3]) return;
-  const count = words[at + 4];
+  if (exchange === null || exchange.sequence !== words[at + EventEnd.SEQUENCE]) return;
+  const count = words[at + EventEnd.FIELD_COUNT];
   if (count > 0) {
-    const base = (TRAILERS_WORD + count * 4) << 2;
+    const base = EventEnd.BYTES + count * Field.BYTES;
     const start = at << 2;
-    const text = bytes.latin1Slice(start + base, start + words[at]);
-    receiveTrailers(exchange, readRaw({ words, at: at + TRAILERS_WORD, count, text, base }));
+    const text = bytes.latin1Slice(start + base, start + words[at + RecordHead.SIZE]);
+    receiveTrailers(exchange, readRaw({ words, at: at + EventEnd.WORDS, count, text, base }));
   }
   complete(exchange);
 }

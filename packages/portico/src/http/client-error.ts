@@ -1,5 +1,6 @@
 /** Protocol errors: 'clientError', and Node's answers where there is no listener. */
 
+import { EventClientError } from '../generated/layout';
 import { PARSE_ERROR_CODES, PARSE_ERROR_REASONS } from '../generated/tables';
 import type { Connection } from '../lane/connection';
 import { kConnection, type LaneSocket } from '../lane/socket';
@@ -22,7 +23,7 @@ const BROKEN_OFF = 'HPE_INVALID_EOF_STATE';
 export function clientError(connection: Connection, at: number): void {
   if (connection.destroying) return;
   const { words, bytes } = connection.lane.slab;
-  const number = words[at + 3];
+  const number = words[at + EventClientError.CODE];
   const reason = PARSE_ERROR_REASONS[number];
   if (PARSE_ERROR_CODES[number] === BROKEN_OFF) {
     connection.brokenOff = Object.assign(new Error('Parse Error'), { bytesParsed: 0, code: BROKEN_OFF, reason });
@@ -30,11 +31,11 @@ export function clientError(connection: Connection, at: number): void {
     return;
   }
   const error = new Error(`Parse Error: ${reason}`) as ParseError;
-  error.bytesParsed = words[at + 4];
+  error.bytesParsed = words[at + EventClientError.PARSED_BYTES];
   error.code = PARSE_ERROR_CODES[number];
   error.reason = reason;
-  const start = (at << 2) + words[at + 5];
-  error.rawPacket = Buffer.from(bytes.subarray(start, start + words[at + 6]));
+  const start = (at << 2) + words[at + EventClientError.PACKET_OFFSET];
+  error.rawPacket = Buffer.from(bytes.subarray(start, start + words[at + EventClientError.PACKET_LENGTH]));
   if (connection.tapped) connection.show(error.rawPacket);
   answerBadRequest(connection, error);
 }

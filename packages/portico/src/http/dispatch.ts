@@ -27,7 +27,9 @@ const SPECIAL = layout.REQUEST_FLAG_UPGRADE | layout.REQUEST_FLAG_EXPECT_CONTINU
 /** Handles the `REQUEST` at word `at` of the lane's slab. */
 export function receiveRequest(connection: Connection, at: number): void {
   const { slab, slab: { words } } = connection.lane;
-  const exchange = new Exchange(connection, slab, at, words[at + 3], words[at + 1] >>> 8, METHODS[words[at + 4] & 0xff]);
+  const method = METHODS[words[at + layout.EventRequest.METHOD] & layout.EventRequest.METHOD_MASK];
+  const flags = words[at + layout.RecordHead.KIND] >>> layout.RecordHead.FLAGS_SHIFT;
+  const exchange = new Exchange(connection, slab, at, words[at + layout.EventRequest.SEQUENCE], flags, method);
   if (connection.tapped) connection.show(headBytes(exchange));
   if (connection.failedIn !== null) return callbackFailed(connection, headBytes(exchange));
   connection.failedIn = 'HPE_CB_HEADERS_COMPLETE';

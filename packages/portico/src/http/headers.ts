@@ -5,6 +5,7 @@
  * by `; `, everything else by `, `.
  */
 
+import { Field } from '../generated/layout';
 import { FIELD_NAMES } from '../generated/tables';
 import { distinctPrototype } from './stock';
 
@@ -17,9 +18,6 @@ const COOKIE = 'cookie';
 
 /** What `req.headers` is. */
 export type Headers = Record<string, string | string[] | undefined>;
-
-/** Words of a field in a record: name number and length, name offset, value offset, value length. */
-const FIELD_WORDS = 4;
 
 /** A record's fields: where the table begins, how many there are, and the text that the offsets point into. */
 export interface FieldTable {
@@ -36,11 +34,11 @@ export interface FieldTable {
 export function readHeaders(table: FieldTable, join: boolean): Headers {
   const { words, text, base } = table;
   const headers: Headers = {};
-  const end = table.at + table.count * FIELD_WORDS;
-  for (let at = table.at; at < end; at += FIELD_WORDS) {
-    const name = fieldName(words[at], words[at + 1], text, base);
-    const from = words[at + 2] - base;
-    const value = text.slice(from, from + words[at + 3]);
+  const end = table.at + table.count * Field.WORDS;
+  for (let at = table.at; at < end; at += Field.WORDS) {
+    const name = fieldName(words, at, text, base);
+    const from = words[at + Field.VALUE_OFFSET] - base;
+    const value = text.slice(from, from + words[at + Field.VALUE_LENGTH]);
     const before = headers[name];
     if (before === undefined && name !== SET_COOKIE) headers[name] = value;
     else addRepeated(headers, name, before, value, join);
@@ -73,11 +71,11 @@ export function readDistinct(raw: readonly string[]): Record<string, string[]> {
 export function readRaw(table: FieldTable): string[] {
   const { words, text, base } = table;
   const raw: string[] = [];
-  const end = table.at + table.count * FIELD_WORDS;
-  for (let at = table.at; at < end; at += FIELD_WORDS) {
-    const name = words[at + 1] - base;
-    const value = words[at + 2] - base;
-    raw.push(text.slice(name, name + (words[at] & 0xffff)), text.slice(value, value + words[at + 3]));
+  const end = table.at + table.count * Field.WORDS;
+  for (let at = table.at; at < end; at += Field.WORDS) {
+    const name = words[at + Field.NAME_OFFSET] - base;
+    const value = words[at + Field.VALUE_OFFSET] - base;
+    raw.push(text.slice(name, name + (words[at + Field.NAME_LENGTH] & Field.NAME_LENGTH_MASK)), text.slice(value, value + words[at + Field.VALUE_LENGTH]));
   }
   return raw;
 }
@@ -85,17 +83,18 @@ export function readRaw(table: FieldTable): string[] {
 /** Value of the first field of a name; undefined if there is none. */
 export function readField(table: FieldTable, wanted: string): string | undefined {
   const { words, text, base } = table;
-  const end = table.at + table.count * FIELD_WORDS;
-  for (let at = table.at; at < end; at += FIELD_WORDS) {
-    if (fieldName(words[at], words[at + 1], text, base) === wanted) {
-      return text.slice(words[at + 2] - base, words[at + 2] - base + words[at + 3]);
+  const end = table.at + table.count * Field.WORDS;
+  for (let at = table.at; at < end; at += Field.WORDS) {
+    if (fieldName(words, at, text, base) === wanted) {
+      return text.slice(words[at + Field.VALUE_OFFSET] - base, words[at + Field.VALUE_OFFSET] - base + words[at + Field.VALUE_LENGTH]);
     }
   }
   return undefined;
 }
 
-function fieldName(numberAndLength: number, offset: number, text: string, base: number): string {
-  const known = FIELD_NAMES[numberAndLength >>> 16];
+function fieldName(words: Int32Array, at: number, text: string, base: number): string {
+  const known = FIELD_NAMES[words[at + Field.NAME_NUMBER] >>> Field.NAME_NUMBER_SHIFT];
   if (known !== undefined && known !== '') return known;
-  return text.slice(offset - base, offset - base + (numberAndLength & 0xffff)).toLowerCase();
+  const from = words[at + Field.NAME_OFFSET] - base;
+  return text.slice(from, from + (words[at + Field.NAME_LENGTH] & Field.NAME_LENGTH_MASK)).toLowerCase();
 }

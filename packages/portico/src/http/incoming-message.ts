@@ -7,7 +7,7 @@
  */
 
 import process = require('node:process');
-import { REQUEST_FLAG_UPGRADE } from '../generated/layout';
+import { EventRequest, REQUEST_FLAG_UPGRADE } from '../generated/layout';
 import { noteFlow, wantMore } from './body';
 import { carryOver } from './carry-over';
 import { enumerateAsNode } from './enumerability';
@@ -89,8 +89,8 @@ function constructRequest(Class: new (socket: unknown) => object, exchange: Exch
 
 function readUrl(exchange: Exchange): string {
   const { slab: { words, bytes }, at } = exchange;
-  const start = (at << 2) + words[at + 5];
-  return exchange.url = bytes.latin1Slice(start, start + words[at + 6]);
+  const start = (at << 2) + words[at + EventRequest.TARGET_OFFSET];
+  return exchange.url = bytes.latin1Slice(start, start + words[at + EventRequest.TARGET_LENGTH]);
 }
 
 /** Makes the stream state, and puts in it what Node's parser would have put there by now. */

@@ -1,12 +1,10 @@
 /** The head of a request as its record has it, and the objects that programs read its fields from. */
 
 import { Buffer } from 'node:buffer';
+import { EventRequest, Field, RecordHead } from '../generated/layout';
 import { kExchange, type Exchange } from './exchange';
 import { readDistinct, readField, readHeaders, readRaw, type FieldTable, type Headers } from './headers';
 import { limitsRawHeaders, stockRequest } from './stock';
-
-/** First word of the field table in `REQUEST`. */
-const FIELDS_WORD = 11;
 
 /** A request, as far as its fields go. */
 interface Fields {
@@ -17,23 +15,26 @@ interface Fields {
 /** The head's field table, with as many fields as are told. The text is made once. */
 function table(exchange: Exchange, most = exchange.connection.server.maxFields): FieldTable {
   const { slab: { words, bytes }, at } = exchange;
-  const fields = words[at + 4] >>> 16;
+  const fields = words[at + EventRequest.FIELD_COUNT] >>> EventRequest.FIELD_COUNT_SHIFT;
   const count = Math.min(fields, most);
   // Payload begins after the table.
-  const base = (FIELDS_WORD + fields * 4) << 2;
+  const base = EventRequest.BYTES + fields * Field.BYTES;
   const start = at << 2;
-  exchange.text ??= bytes.latin1Slice(start + base, start + words[at]);
-  return { words, at: at + FIELDS_WORD, count, text: exchange.text, base };
+  exchange.text ??= bytes.latin1Slice(start + base, start + words[at + RecordHead.SIZE]);
+  return { words, at: at + EventRequest.WORDS, count, text: exchange.text, base };
 }
 
 /** The head as received, blank line included. */
 export function headBytes({ slab: { words, bytes }, at }: Exchange): Buffer {
-  const fields = words[at + 4] >>> 16;
+  const fields = words[at + EventRequest.FIELD_COUNT] >>> EventRequest.FIELD_COUNT_SHIFT;
   const start = at << 2;
-  const last = at + FIELDS_WORD + (fields - 1) * 4;
+  const last = at + EventRequest.WORDS + (fields - 1) * Field.WORDS;
   // Behind the last value, or the version of a request line without fields.
-  const from = start + (fields > 0 ? words[last + 2] + words[last + 3] : words[at + 5] + words[at + 6]);
-  return Buffer.from(bytes.subarray(start + ((FIELDS_WORD + fields * 4) << 2), bytes.indexOf('\r\n\r\n', from) + 4));
+  const behind = fields > 0
+    ? words[last + Field.VALUE_OFFSET] + words[last + Field.VALUE_LENGTH]
+    : words[at + EventRequest.TARGET_OFFSET] + words[at + EventRequest.TARGET_LENGTH];
+  const end = bytes.indexOf('\r\n\r\n', start + behind) + 4;
+  return Buffer.from(bytes.subarray(start + EventRequest.BYTES + fields * Field.BYTES, end));
 }
 
 /** Value of a request's field without making the header object. */
@@ -58,7 +59,8 @@ function distinct(exchange: Exchange, { rawHeaders: raw }: Fields): Record<strin
 
 /** HTTP/1.x: the x. */
 export function minorVersion(exchange: Exchange): number {
-  return exchange.slab.words[exchange.at + 4] >>> 8 & 0xff;
+  const word = exchange.slab.words[exchange.at + EventRequest.MINOR_VERSION];
+  return word >>> EventRequest.MINOR_VERSION_SHIFT & EventRequest.MINOR_VERSION_MASK;
 }
 
 /** The trailers have come: whoever has looked at them before sees them. */

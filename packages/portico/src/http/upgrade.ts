@@ -1,5 +1,6 @@
 /** `Upgrade` and CONNECT: the connection becomes a byte stream, or the request an ordinary one. */
 
+import { EventRequest } from '../generated/layout';
 import type { Exchange } from './exchange';
 import { complete } from './body';
 import type { Request } from './incoming-message';
@@ -22,7 +23,7 @@ export function upgrade(exchange: Exchange, request: Request): boolean {
     return true;
   }
   const { slab, slab: { words }, at } = exchange;
-  const head = takeBytes(slab, (at << 2) + words[at + 7], words[at + 8]);
+  const head = takeBytes(slab, (at << 2) + words[at + EventRequest.REST_OFFSET], words[at + EventRequest.REST_LENGTH]);
   connection.takeOver();
   const { laneSocket } = connection;
   releaseFromHttp(laneSocket);

@@ -1,7 +1,6 @@
 /** Socket addresses as they stand in records, and as `net` writes them. */
 
-/** Words of a record that hold both addresses: families, ports, remote, local, scope. */
-const ADDRESS_WORDS = 11;
+import { Endpoints } from '../generated/layout';
 
 /** Places that a table begins with. */
 const FIRST_PLACES = 64;
@@ -11,22 +10,22 @@ const FIRST_PLACES = 64;
  * quarter of a microsecond and two hundred bytes, and most programs never ask.
  */
 export class AddressTable {
-  #words = new Int32Array(FIRST_PLACES * ADDRESS_WORDS);
+  #words = new Int32Array(FIRST_PLACES * Endpoints.WORDS);
   #used = 0;
   readonly #free: number[] = [];
 
   /** Keeps the words at index `at` of a record; returns their place. */
   keep(words: Int32Array, at: number): number {
     const place = this.#free.pop() ?? this.#used++;
-    const start = place * ADDRESS_WORDS;
+    const start = place * Endpoints.WORDS;
     if (start >= this.#words.length) this.#grow();
     const kept = this.#words;
-    for (let index = 0; index < ADDRESS_WORDS; index++) kept[start + index] = words[at + index];
+    for (let index = 0; index < Endpoints.WORDS; index++) kept[start + index] = words[at + index];
     return place;
   }
 
   read(place: number): Addresses {
-    return readAddresses(this.#words, place * ADDRESS_WORDS);
+    return readAddresses(this.#words, place * Endpoints.WORDS);
   }
 
   /** The place may be another's. */
@@ -52,20 +51,18 @@ export interface Addresses {
 }
 
 /** Of a connection that can't be asked any more. */
-export const NO_ADDRESSES: Addresses = readAddresses(new Int32Array(ADDRESS_WORDS), 0);
+export const NO_ADDRESSES: Addresses = readAddresses(new Int32Array(Endpoints.WORDS), 0);
 
 /** Both addresses; `at` is the index of their first word. */
 export function readAddresses(words: Int32Array, at: number): Addresses {
-  const families = words[at];
-  const ports = words[at + 1];
-  const remote = families & 0xff;
-  const local = families >> 8 & 0xff;
+  const remote = words[at + Endpoints.REMOTE_FAMILY] & Endpoints.REMOTE_FAMILY_MASK;
+  const local = words[at + Endpoints.LOCAL_FAMILY] >>> Endpoints.LOCAL_FAMILY_SHIFT;
   return {
-    remoteAddress: formatAddress(words, at + 2, remote, words[at + 10]),
-    remotePort: ports & 0xffff,
+    remoteAddress: formatAddress(words, at + Endpoints.REMOTE_ADDRESS, remote, words[at + Endpoints.REMOTE_SCOPE]),
+    remotePort: words[at + Endpoints.REMOTE_PORT] & Endpoints.REMOTE_PORT_MASK,
     remoteFamily: familyName(remote),
-    localAddress: formatAddress(words, at + 6, local, 0),
-    localPort: ports >>> 16,
+    localAddress: formatAddress(words, at + Endpoints.LOCAL_ADDRESS, local, 0),
+    localPort: words[at + Endpoints.LOCAL_PORT] >>> Endpoints.LOCAL_PORT_SHIFT,
     localFamily: familyName(local),
   };
 }

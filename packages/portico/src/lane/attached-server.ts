@@ -207,8 +207,8 @@ export class AttachedServer {
   closeIdleConnections(): void {
     for (const lane of this.#lanes()) {
       // As in Node, a request whose handler still runs has not been read to its end, so its connection is not idle.
-      const flags = (lane.dispatching ? 0 : layout.CLOSE_UNSENT) | (closesSilent ? layout.CLOSE_SILENT : 0);
-      lane.writer.plain(layout.COMMAND_CLOSE_IDLE | flags << 8, this.#listenerOf(lane));
+      const flags = (lane.dispatching ? 0 : layout.CLOSE_IDLE_FLAG_UNSENT) | (closesSilent ? layout.CLOSE_IDLE_FLAG_SILENT : 0);
+      lane.writer.simple(layout.COMMAND_CLOSE_IDLE, flags, this.#listenerOf(lane));
       lane.writer.submit();
     }
   }
@@ -221,7 +221,7 @@ export class AttachedServer {
       for (const connection of lane.connections) {
         if (connection?.server === this && !connection.tunnel) connection.destroy();
       }
-      lane.writer.plain(layout.COMMAND_CLOSE_ALL, this.#listenerOf(lane));
+      lane.writer.simple(layout.COMMAND_CLOSE_ALL, 0, this.#listenerOf(lane));
       lane.writer.submit();
     }
     if (lanes.length > 0) this.connectionGone();

@@ -16,10 +16,8 @@ import { NO_ADDRESSES, type Addresses } from './addresses';
 import type { AttachedServer } from './attached-server';
 import type { Lane } from './lane';
 import { RawAnswer } from './raw-answer';
+import { flagsOf } from './slab';
 import { createSocket, pushReceived, showPaused, watchResponse, type LaneSocket } from './socket';
-
-/** Where the addresses in `OPEN` begin. */
-const ADDRESS_WORD = 4;
 
 /** What waits for a record of this connection to have been handed to the kernel. */
 export type Acknowledged = (error?: Error | null) => void;
@@ -106,8 +104,8 @@ export class Connection implements TlsConnection {
   static opened(lane: Lane, server: AttachedServer, at: number): Connection {
     const { words } = lane.slab;
     // Copied: the slab must not live as long as the connection.
-    const place = lane.addresses.keep(words, at + ADDRESS_WORD);
-    return new Connection(lane, server, words[at + 2], words[at + 1] >>> 8, place);
+    const place = lane.addresses.keep(words, at + layout.EventOpen.ENDPOINTS);
+    return new Connection(lane, server, words[at + layout.EventOpen.TOKEN], flagsOf(words, at), place);
   }
 
   /** One that went before it was announced, for reports that name a socket. */
@@ -228,12 +226,12 @@ export class Connection implements TlsConnection {
   /** The engine hands over no more of this body. Where there is a socket, it shows that it is paused, as Node's is. */
   holdBody(sequence: number): void {
     if (this.closed) return;
-    this.lane.writer.plain(layout.COMMAND_PAUSE, this.token, sequence);
+    this.lane.writer.aboutRequest(layout.COMMAND_PAUSE, this.token, sequence);
     if (this.#socket !== null) showPaused(this.#socket);
   }
 
   wantBody(sequence: number): void {
-    if (!this.closed) this.lane.writer.plain(layout.COMMAND_RESUME, this.token, sequence);
+    if (!this.closed) this.lane.writer.aboutRequest(layout.COMMAND_RESUME, this.token, sequence);
   }
 
   /** The program has resumed the socket: as in Node, a body comes then even if its reader has not asked for it. */
@@ -248,19 +246,19 @@ export class Connection implements TlsConnection {
   pause(): void {
     if (this.paused || this.closed) return;
     this.paused = true;
-    this.lane.writer.plain(layout.COMMAND_PAUSE, this.token);
+    this.lane.writer.aboutRequest(layout.COMMAND_PAUSE, this.token, 0);
   }
 
   resume(): void {
     if (!this.paused || this.closed) return;
     this.paused = false;
-    this.lane.writer.plain(layout.COMMAND_RESUME, this.token);
+    this.lane.writer.aboutRequest(layout.COMMAND_RESUME, this.token, 0);
   }
 
   /** Of this request's body only the end is told from now on. Who listens to the socket's bytes gets them all the same. */
   discard(exchange: Exchange): void {
     if (this.closed || this.destroying || this.tapped || this.receiving !== exchange) return;
-    this.lane.writer.plain(layout.COMMAND_DISCARD, this.token, exchange.sequence);
+    this.lane.writer.aboutRequest(layout.COMMAND_DISCARD, this.token, exchange.sequence);
   }
 
   /**
@@ -335,7 +333,7 @@ export class Connection implements TlsConnection {
   /** Ends our side after what is queued; with `close`, the connection too. */
   shutdown(close: boolean): void {
     if (this.closed) return;
-    this.lane.writer.plain(layout.COMMAND_SHUTDOWN | (close ? layout.SHUTDOWN_CLOSE << 8 : 0), this.token);
+    this.lane.writer.simple(layout.COMMAND_SHUTDOWN, close ? layout.SHUTDOWN_FLAG_CLOSE : 0, this.token);
   }
 
   /** Calls back when the engine has let the connection go: behind all ticks, as libuv does, an 'error' among them. */
@@ -366,12 +364,12 @@ export class Connection implements TlsConnection {
     if (this.closed || this.destroying) return;
     this.destroying = true;
     this.lane.writer.submit();
-    this.lane.writer.plain(layout.COMMAND_DESTROY | (reset ? layout.DESTROY_RESET << 8 : 0), this.token);
+    this.lane.writer.destroy(this.token, reset ? layout.DESTROY_FLAG_RESET : 0, 0);
   }
 
   /** Gives an answer up: in its turn the connection ends. */
   destroyAnswer(sequence: number): void {
-    if (!this.closed && !this.destroying) this.lane.writer.plain(layout.COMMAND_DESTROY, this.token, sequence);
+    if (!this.closed && !this.destroying) this.lane.writer.destroy(this.token, 0, sequence);
   }
 
   /** Closes the connection; a socket that the program holds learns of it at once. */
@@ -386,25 +384,25 @@ export class Connection implements TlsConnection {
 
   setTimeout(milliseconds: number): void {
     this.timeoutMs = milliseconds;
-    if (!this.closed) this.lane.writer.plain(layout.COMMAND_SET_TIMEOUT, this.token, 0, milliseconds);
+    if (!this.closed) this.lane.writer.setTimeout(this.token, milliseconds);
   }
 
   /** TCP options: 0 off, 1 on, 2 leave as it is. */
   setOptions(noDelay: number, keepAlive: number, delaySeconds: number): void {
-    if (!this.closed) this.lane.writer.plain(layout.COMMAND_SET_SOCKET, this.token, 0, noDelay, keepAlive, delaySeconds);
+    if (!this.closed) this.lane.writer.setSocket(this.token, noDelay, keepAlive, delaySeconds);
   }
 
   takeOver(): void {
     this.tunnel = true;
-    this.lane.writer.plain(layout.COMMAND_TAKE_OVER, this.token);
+    this.lane.writer.simple(layout.COMMAND_TAKE_OVER, 0, this.token);
   }
 
   proceed(): void {
-    this.lane.writer.plain(layout.COMMAND_PROCEED, this.token);
+    this.lane.writer.simple(layout.COMMAND_PROCEED, 0, this.token);
   }
 
   answerServerName(context: number): void {
-    if (!this.closed) this.lane.writer.plain(layout.COMMAND_SERVER_NAME, this.token, 0, context);
+    if (!this.closed) this.lane.writer.serverName(this.token, context);
   }
 
   answerAlpn(protocol: string | undefined | null): void {

@@ -19,7 +19,7 @@ import { stockSocket } from '../http/stock';
 import { Connection } from './connection';
 import type { Lane } from './lane';
 import { acceptFailed, dropped } from './listener-events';
-import { takeBytes } from './slab';
+import { flagsOf, readLong, takeBytes } from './slab';
 import { createTransportSocket } from './transport-socket';
 import { drainTicks } from './ticks';
 import * as tls from './tls-events';
@@ -38,10 +38,10 @@ export function dispatchEvents(lane: Lane, start: number, end: number): void {
   let at = start >> 2;
   const last = end >> 2;
   while (at < last) {
-    const next = at + (words[at] >> 2);
+    const next = at + (words[at + layout.RecordHead.SIZE] >> 2);
     state[CURSOR] = next << 2;
-    const token = words[at + 2];
-    const kind = words[at + 1] & 0xff;
+    const token = words[at + layout.RecordHead.TOKEN];
+    const kind = words[at + layout.RecordHead.KIND] & layout.RecordHead.KIND_MASK;
     if (kind === layout.EVENT_BODY) {
       receiveChunk(lane, token, at);
     } else if (kind === layout.EVENT_REQUEST) {
@@ -60,7 +60,8 @@ export function dispatchEvents(lane: Lane, start: number, end: number): void {
 
 /** Whether Node's parser would have told both events without leaving for the event loop between them. */
 function isSameRead(words: Int32Array, token: number, kind: number, next: number): boolean {
-  return words[next + 2] === token && isParsed(kind) && isParsed(words[next + 1] & 0xff);
+  return words[next + layout.RecordHead.TOKEN] === token && isParsed(kind)
+    && isParsed(words[next + layout.RecordHead.KIND] & layout.RecordHead.KIND_MASK);
 }
 
 function isParsed(kind: number): boolean {
@@ -76,9 +77,8 @@ function receiveChunk(lane: Lane, token: number, at: number): void {
   if (connection === undefined) return;
   connection.heardTurn = lane.turn;
   const { slab, slab: { words } } = lane;
-  const length = words[at + 5];
-  const sequence = words[at + 3];
-  const chunk = takeBytes(slab, (at << 2) + words[at + 4], length);
+  const sequence = words[at + layout.EventBody.SEQUENCE];
+  const chunk = takeBytes(slab, (at << 2) + words[at + layout.EventBody.BYTES_OFFSET], words[at + layout.EventBody.BYTES_LENGTH]);
   if (connection.tapped) connection.show(chunk);
   if (connection.failedIn !== null) return callbackFailed(connection, chunk, isOfFailedBody(connection, sequence));
   connection.failedIn = 'HPE_JS_EXCEPTION';
@@ -88,7 +88,7 @@ function receiveChunk(lane: Lane, token: number, at: number): void {
     return;
   }
   connection.failedIn = null;
-  if ((words[at + 1] >>> 8 & layout.BODY_FLAG_LAST) !== 0) connection.resource.runInAsyncScope(completeBody, undefined, connection, sequence);
+  if ((flagsOf(words, at) & layout.BODY_FLAG_LAST) !== 0) connection.resource.runInAsyncScope(completeBody, undefined, connection, sequence);
 }
 
 /** Whether a part comes behind one of the same body that failed: with a known length, each part is a read of its own. */
@@ -103,7 +103,9 @@ function dispatchOther(lane: Lane, kind: number, token: number, at: number): voi
   }
   if (kind === layout.EVENT_DROPPED) return dropped(lane, at);
   if (kind === layout.EVENT_ACCEPT_ERROR) return acceptFailed(lane, at);
-  if (kind === layout.EVENT_DRAINED) return lane.servers.get(lane.slab.words[at + 3])?.connectionGone();
+  if (kind === layout.EVENT_DRAINED) {
+    return lane.servers.get(lane.slab.words[at + layout.EventDrained.LISTENER])?.connectionGone();
+  }
   const connection = lane.connections[token & layout.SLOT_MASK];
   if (connection === undefined || connection.token !== token) {
     // A handshake that fails before the program knew of the connection.
@@ -121,19 +123,19 @@ function dispatchScoped(connection: Connection, kind: number, at: number): void 
       connection.heardTurn = connection.lane.turn;
       return connection.failedIn === null ? receiveEnd(connection, at) : undefined;
     case layout.EVENT_FLUSHED:
-      if ((words[at + 1] >>> 8 & layout.FLUSHED_FLAG_NAMED) === 0) return flushed(connection, words[at + 3], words[at + 4]);
-      return flushedOf(connection, words[at + 5], words[at + 3], words[at + 4]);
-    case layout.EVENT_RAW: return receiveRaw(connection, takeBytes(slab, (at << 2) + words[at + 4], words[at + 5]));
+      return receiveFlushed(connection, at);
+    case layout.EVENT_RAW: return receiveRaw(connection, takeBytes(slab, (at << 2) + words[at + layout.EventRaw.BYTES_OFFSET],
+      words[at + layout.EventRaw.BYTES_LENGTH]));
     case layout.EVENT_CLOSED: return closed(connection, at);
     case layout.EVENT_PEER_END: return peerEnded(connection);
     case layout.EVENT_CLIENT_ERROR: return clientError(connection, at);
-    case layout.EVENT_TIMEOUT: return timedOut(connection, words[at + 3]);
+    case layout.EVENT_TIMEOUT: return timedOut(connection, words[at + layout.EventTimeout.DEADLINE]);
     default: return tls.dispatchTls(connection, kind, at);
   }
 }
 
 function opened(lane: Lane, token: number, at: number): void {
-  const server = lane.servers.get(lane.slab.words[at + 3]);
+  const server = lane.servers.get(lane.slab.words[at + layout.EventOpen.LISTENER]);
   if (server === undefined) return;
   const connection = Connection.opened(lane, server, at);
   lane.connections[token & layout.SLOT_MASK] = connection;
@@ -152,6 +154,14 @@ function announce(connection: Connection): void {
   server.emit('connection', socket);
 }
 
+function receiveFlushed(connection: Connection, at: number): void {
+  const { words } = connection.lane.slab;
+  const count = words[at + layout.EventFlushed.COUNT];
+  const queued = words[at + layout.EventFlushed.QUEUED_BYTES];
+  if ((flagsOf(words, at) & layout.FLUSHED_FLAG_NAMED) === 0) flushed(connection, count, queued);
+  else flushedOf(connection, words[at + layout.EventFlushed.SEQUENCE], count, queued);
+}
+
 function receiveRaw(connection: Connection, bytes: Buffer): void {
   const socket = connection.laneSocket;
   if (!socket.destroyed && !socket.push(bytes)) connection.pause();
@@ -168,9 +178,9 @@ export function loseConnection(connection: Connection): void {
 function closed(connection: Connection, at: number): void {
   const { lane, lane: { slab: { words } } } = connection;
   lane.connections[connection.token & layout.SLOT_MASK] = undefined;
-  connection.errno = words[at + 3];
+  connection.errno = words[at + layout.EventClosed.ERRNO];
   connection.close();
-  connection.bytesRead = words[at + 4] + words[at + 5] * 0x100000000;
-  connection.bytesWritten = words[at + 6] + words[at + 7] * 0x100000000;
+  connection.bytesRead = readLong(words, at + layout.EventClosed.BYTES_READ_LOW);
+  connection.bytesWritten = readLong(words, at + layout.EventClosed.BYTES_WRITTEN_LOW);
   connectionLost(connection);
 }

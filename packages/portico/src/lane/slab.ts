@@ -1,6 +1,7 @@
 /** Memory that the engine receives into and that requests keep a reference to. */
 
 import { Buffer } from 'node:buffer';
+import { RecordHead } from '../generated/layout';
 
 /** Size of a slab. */
 const SLAB_BYTES = 64 * 1024;
@@ -15,6 +16,16 @@ export interface Slab {
 export function makeSlab(bytes: number): Slab {
   const buffer = Buffer.allocUnsafeSlow(Math.max(SLAB_BYTES, (bytes + 7) & ~7));
   return { bytes: buffer, words: new Int32Array(buffer.buffer, buffer.byteOffset, buffer.byteLength >> 2) };
+}
+
+/** Flags of the record at word `at`. */
+export function flagsOf(words: Int32Array, at: number): number {
+  return words[at + RecordHead.KIND] >>> RecordHead.FLAGS_SHIFT;
+}
+
+/** A number of two words, the low one first. */
+export function readLong(words: Int32Array, at: number): number {
+  return (words[at] >>> 0) + words[at + 1] * 0x100000000;
 }
 
 /**

@@ -15,8 +15,6 @@ const CAPACITY = 256 * 1024;
 export const EXTERNAL_BYTES = 16 * 1024;
 /** Below this a loop over the characters beats a call into the runtime. */
 const SHORT_STRING = 32;
-const RESPOND_BYTES = 44;
-const DATA_BYTES = 20;
 
 /** What travels as a body: text with its encoding, or bytes. */
 export type Chunk = string | Uint8Array;
@@ -53,10 +51,10 @@ export class CommandWriter {
     const external = length >= EXTERNAL_BYTES;
     const inline = external ? 0 : length;
     // Twice the head: one that shares its write with the text of an unchunked body is encoded with it, as in Node.
-    const at = this.#reserve(RESPOND_BYTES + (reason.length + lines.length) * 2 + inline + 8);
+    const at = this.#reserve(layout.CommandRespond.BYTES + (reason.length + lines.length) * 2 + inline + 8);
     const words = this.#words;
     const word = at >> 2;
-    let end = at + RESPOND_BYTES;
+    let end = at + layout.CommandRespond.BYTES;
     let reasonBytes = 0;
     let lineBytes = 0;
     if (template === 0) {
@@ -67,16 +65,17 @@ export class CommandWriter {
       end += reasonBytes + lineBytes;
     }
     if (inline !== 0) this.#chunk(chunk as Chunk, end, length, encoding);
-    words[word + 1] = layout.COMMAND_RESPOND | (external ? flags | layout.RESPONSE_FLAG_EXTERNAL : flags) << 8;
-    words[word + 2] = token;
-    words[word + 3] = sequence;
-    words[word + 4] = status;
-    words[word + 5] = template;
-    words[word + 6] = reasonBytes;
-    words[word + 7] = lineBytes;
-    words[word + 8] = length;
-    words[word + 9] = contentLength;
-    words[word + 10] = contentLength > 0x7fffffff ? Math.floor(contentLength / 0x100000000) : 0;
+    words[word + layout.RecordHead.KIND] = layout.COMMAND_RESPOND
+      | (external ? flags | layout.RESPONSE_FLAG_EXTERNAL : flags) << layout.RecordHead.FLAGS_SHIFT;
+    words[word + layout.CommandRespond.TOKEN] = token;
+    words[word + layout.CommandRespond.SEQUENCE] = sequence;
+    words[word + layout.CommandRespond.STATUS] = status;
+    words[word + layout.CommandRespond.TEMPLATE] = template;
+    words[word + layout.CommandRespond.REASON_BYTES] = reasonBytes;
+    words[word + layout.CommandRespond.FIELDS_BYTES] = lineBytes;
+    words[word + layout.CommandRespond.BODY_BYTES] = length;
+    words[word + layout.CommandRespond.CONTENT_LENGTH_LOW] = contentLength;
+    words[word + layout.CommandRespond.CONTENT_LENGTH_HIGH] = contentLength > 0x7fffffff ? Math.floor(contentLength / 0x100000000) : 0;
     this.#close(at, end + inline, external ? asBytes(chunk as Chunk, encoding) : undefined);
   }
 
@@ -107,49 +106,94 @@ export class CommandWriter {
 
   /** Keeps a head under a number. */
   template(number: number, reason: string, lines: string): void {
-    const at = this.#reserve(DATA_BYTES + reason.length + lines.length + 8);
+    const at = this.#begin(layout.CommandTemplate.BYTES, reason.length + lines.length, layout.COMMAND_TEMPLATE, 0, number);
     const word = at >> 2;
-    this.#words[word + 1] = layout.COMMAND_TEMPLATE;
-    this.#words[word + 2] = number;
-    this.#words[word + 3] = this.#text(reason, at + DATA_BYTES, false);
-    this.#words[word + 4] = this.#text(lines, at + DATA_BYTES + reason.length, false);
-    this.#close(at, at + DATA_BYTES + reason.length + lines.length);
+    const start = at + layout.CommandTemplate.BYTES;
+    this.#words[word + layout.CommandTemplate.REASON_BYTES] = this.#text(reason, start, false);
+    this.#words[word + layout.CommandTemplate.FIELDS_BYTES] = this.#text(lines, start + reason.length, false);
+    this.#close(at, start + reason.length + lines.length);
   }
 
-  /** A record of words only: `kind` (with flags in the high 24 bits), token, and up to three more. */
-  plain(kind: number, token: number, third = 0, fourth = 0, fifth = 0, sixth = 0): void {
-    const at = this.#reserve(28);
-    const word = at >> 2;
-    this.#words[word + 1] = kind;
-    this.#words[word + 2] = token;
-    this.#words[word + 3] = third;
-    this.#words[word + 4] = fourth;
-    this.#words[word + 5] = fifth;
-    this.#words[word + 6] = sixth;
-    this.#close(at, at + 28);
+  /** A command that says only of which connection (or listener) it is. */
+  simple(kind: number, flags: number, subject: number): void {
+    const bytes = layout.CommandTakeOver.BYTES;
+    const at = this.#begin(bytes, 0, kind, flags, subject);
+    this.#close(at, at + bytes);
   }
 
-  /** Answer to `ALPN`: text, or a length that stands for itself. */
+  /** A command that says only of which request it is; `PAUSE` and `RESUME` with sequence number 0: of the connection. */
+  aboutRequest(kind: number, token: number, sequence: number): void {
+    const at = this.#begin(layout.CommandPause.BYTES, 0, kind, 0, token);
+    this.#words[(at >> 2) + layout.CommandPause.SEQUENCE] = sequence;
+    this.#close(at, at + layout.CommandPause.BYTES);
+  }
+
+  /** Closes a connection; with a sequence number, gives the answer to that request up. */
+  destroy(token: number, flags: number, sequence: number): void {
+    const at = this.#begin(layout.CommandDestroy.BYTES, 0, layout.COMMAND_DESTROY, flags, token);
+    this.#words[(at >> 2) + layout.CommandDestroy.SEQUENCE] = sequence;
+    this.#close(at, at + layout.CommandDestroy.BYTES);
+  }
+
+  /** Inactivity timeout of a connection; 0: none. */
+  setTimeout(token: number, milliseconds: number): void {
+    const at = this.#begin(layout.CommandSetTimeout.BYTES, 0, layout.COMMAND_SET_TIMEOUT, 0, token);
+    this.#words[(at >> 2) + layout.CommandSetTimeout.MILLISECONDS] = milliseconds;
+    this.#close(at, at + layout.CommandSetTimeout.BYTES);
+  }
+
+  /** TCP options of a connection: 0 off, 1 on, 2 leave as it is. */
+  setSocket(token: number, noDelay: number, keepAlive: number, delaySeconds: number): void {
+    const at = this.#begin(layout.CommandSetSocket.BYTES, 0, layout.COMMAND_SET_SOCKET, 0, token);
+    const word = at >> 2;
+    this.#words[word + layout.CommandSetSocket.NO_DELAY] = noDelay;
+    this.#words[word + layout.CommandSetSocket.KEEP_ALIVE] = keepAlive;
+    this.#words[word + layout.CommandSetSocket.KEEP_ALIVE_SECONDS] = delaySeconds;
+    this.#close(at, at + layout.CommandSetSocket.BYTES);
+  }
+
+  /** Answer to `SERVER_NAME`: number of a TLS context, 0: the listener's own choice, -1: refuse. */
+  serverName(token: number, context: number): void {
+    const at = this.#begin(layout.CommandServerName.BYTES, 0, layout.COMMAND_SERVER_NAME, 0, token);
+    this.#words[(at >> 2) + layout.CommandServerName.CONTEXT] = context;
+    this.#close(at, at + layout.CommandServerName.BYTES);
+  }
+
+  /** Answer to `ALPN`: a protocol, none (undefined: refuse), or to go on without (null). */
   alpn(token: number, protocol: string | undefined | null): void {
-    if (typeof protocol === 'string') {
-      this.#withPayload(layout.COMMAND_ALPN, token, 0, 0, protocol, protocol.length, 'latin1');
-    } else {
-      this.plain(layout.COMMAND_ALPN, token, 0, protocol === undefined ? 0 : -1);
-    }
+    const text = protocol ?? '';
+    const flags = protocol === null ? layout.ALPN_FLAG_NONE : 0;
+    const at = this.#begin(layout.CommandAlpn.BYTES, text.length, layout.COMMAND_ALPN, flags, token);
+    const start = at + layout.CommandAlpn.BYTES;
+    this.#words[(at >> 2) + layout.CommandAlpn.PROTOCOL_BYTES] = this.#text(text, start, false);
+    this.#close(at, start + text.length);
   }
 
+  /** `DATA`, and the other kinds that have its words. */
   #withPayload(kind: number, token: number, sequence: number, flags: number, chunk: Chunk, length: number,
     encoding: BufferEncoding | undefined): void {
     const external = length >= EXTERNAL_BYTES && kind !== layout.COMMAND_END && kind !== layout.COMMAND_INFORM;
     const inline = external ? 0 : length;
-    const at = this.#reserve(DATA_BYTES + inline + 8);
+    const start = layout.CommandData.BYTES;
+    const at = this.#reserve(start + inline + 8);
+    const words = this.#words;
     const word = at >> 2;
-    if (inline !== 0) this.#chunk(chunk, at + DATA_BYTES, length, encoding);
-    this.#words[word + 1] = kind | (external ? flags | layout.RESPONSE_FLAG_EXTERNAL : flags) << 8;
-    this.#words[word + 2] = token;
-    this.#words[word + 3] = sequence;
-    this.#words[word + 4] = length;
-    this.#close(at, at + DATA_BYTES + inline, external ? asBytes(chunk, encoding) : undefined);
+    if (inline !== 0) this.#chunk(chunk, at + start, length, encoding);
+    words[word + layout.RecordHead.KIND] = kind
+      | (external ? flags | layout.RESPONSE_FLAG_EXTERNAL : flags) << layout.RecordHead.FLAGS_SHIFT;
+    words[word + layout.CommandData.TOKEN] = token;
+    words[word + layout.CommandData.SEQUENCE] = sequence;
+    words[word + layout.CommandData.BODY_BYTES] = length;
+    this.#close(at, at + start + inline, external ? asBytes(chunk, encoding) : undefined);
+  }
+
+  /** Begins a record of so many bytes of words and of payload; returns where. */
+  #begin(bytes: number, payload: number, kind: number, flags: number, subject: number): number {
+    const at = this.#reserve(bytes + payload + 8);
+    const words = this.#words;
+    words[(at >> 2) + layout.RecordHead.KIND] = kind | flags << layout.RecordHead.FLAGS_SHIFT;
+    words[(at >> 2) + layout.RecordHead.TOKEN] = subject;
+    return at;
   }
 
   /** Room for a record; the buffer is handed over first if it has none. */
@@ -169,7 +213,7 @@ export class CommandWriter {
   /** Ends a record. With `external` bytes, and if it has memory of its own, it is handed over at once. */
   #close(at: number, end: number, external?: Uint8Array): void {
     const next = (end + 3) & ~3;
-    this.#words[at >> 2] = next - at;
+    this.#words[(at >> 2) + layout.RecordHead.SIZE] = next - at;
     if (this.#target !== this.bytes) {
       this.#engine?.submit(next, external, this.#target);
       this.#aim(this.bytes);

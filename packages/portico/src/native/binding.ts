@@ -1,6 +1,6 @@
 /**
  * The add-on's interface, as TypeScript sees it. Nothing here has logic: `crates/portico-node` implements it.
- * Records that travel through `slab` and `commands` are described in `crates/portico-channel/src/layout.rs`.
+ * Records that travel through `slab` and `commands` are described in `docs/records.md`.
  */
 
 /** Settings of a listener. Times are milliseconds, sizes bytes; 0 switches a limit off unless said otherwise. */

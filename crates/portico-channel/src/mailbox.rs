@@ -1,14 +1,14 @@
-//! Control calls to the shard's thread.
+//! Control calls to a thread that turns between them.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Something to do with a `T` between two turns.
-type Task<T> = Box<dyn FnOnce(&mut T) + Send>;
+pub type Task<T> = Box<dyn FnOnce(&mut T) + Send>;
 
 /// Tasks that wait. Rare: no request comes this way.
-pub(crate) struct Mailbox<T> {
+pub struct Mailbox<T> {
     tasks: Mutex<VecDeque<Task<T>>>,
 }
 
@@ -27,8 +27,8 @@ impl<T> std::fmt::Debug for Mailbox<T> {
 }
 
 impl<T> Mailbox<T> {
-    /// Posts a call; its result comes through the receiver.
-    pub(crate) fn post<R: Send + 'static>(
+    /// Posts a call; its result comes through the receiver. Does not block.
+    pub fn post<R: Send + 'static>(
         &self,
         call: impl FnOnce(&mut T) -> R + Send + 'static,
     ) -> Receiver<R> {
@@ -40,11 +40,15 @@ impl<T> Mailbox<T> {
         receiver
     }
 
-    pub(crate) fn take(&self) -> Option<Task<T>> {
+    /// The call that was posted first.
+    #[must_use]
+    pub fn take(&self) -> Option<Task<T>> {
         self.lock().pop_front()
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether nothing was posted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.lock().is_empty()
     }
 

@@ -1,0 +1,157 @@
+//! Flags of records, and the values of words that are one of a few.
+
+use crate::schema::{NumbersSchema, numbers};
+
+numbers! {
+    /// Flags of the event `OPEN`.
+    open_flag {
+        /// The connection is TLS.
+        TLS = 1,
+        /// The listener is a Unix socket.
+        UNIX = 2,
+    }
+}
+
+numbers! {
+    /// Flags of the event `SECURE`.
+    secure_flag {
+        /// The session was resumed.
+        RESUMED = 1,
+        /// A client certificate was asked for.
+        CERTIFICATE_REQUESTED = 2,
+    }
+}
+
+numbers! {
+    /// Flags of the event `REQUEST`.
+    request_flag {
+        /// The connection may be kept after this request (RFC 9112, 9.3).
+        KEEP_ALIVE = 1,
+        /// There is no body, or it is empty: nothing more will come for this request.
+        COMPLETE = 2,
+        /// The body is chunked.
+        CHUNKED = 4,
+        /// `Expect: 100-continue`.
+        EXPECT_CONTINUE = 8,
+        /// Another `Expect`.
+        EXPECT_OTHER = 16,
+        /// `Connection: upgrade` with `Upgrade`, or CONNECT. Parsing waits for `TAKE_OVER` or `PROCEED`.
+        UPGRADE = 32,
+        /// `maxRequestsPerSocket` is exceeded by this request: answer 503 and close (as in Node).
+        OVER_LIMIT = 64,
+        /// This is the last request that `maxRequestsPerSocket` allows.
+        LAST_ALLOWED = 128,
+        /// There is at least one `Host` field.
+        HAS_HOST = 256,
+    }
+}
+
+numbers! {
+    /// Flags of the event `BODY`.
+    body_flag {
+        /// Last bytes; there are no trailers and no `END` will follow.
+        LAST = 1,
+    }
+}
+
+numbers! {
+    /// Flags of the event `FLUSHED`.
+    flushed_flag {
+        /// The records are those of the request that `sequence` names; 0: of the tunnel. Without it they are the oldest, in
+        /// the order of requests. A host names them: a process need not have got the requests of a connection in their
+        /// order.
+        NAMED = 1,
+    }
+}
+
+numbers! {
+    /// Values of `deadline` in the event `TIMEOUT`.
+    timeout_kind {
+        /// No activity for the time set by the listener's `timeout` or by `SET_TIMEOUT`.
+        INACTIVE = 0,
+        /// No complete head within `headers_timeout`, or no complete request within `request_timeout`.
+        REQUEST = 1,
+        /// No new request within `keep_alive_timeout`.
+        KEEP_ALIVE = 2,
+        /// No complete TLS handshake within `handshake_timeout`.
+        HANDSHAKE = 3,
+    }
+}
+
+numbers! {
+    /// Flags of the commands `RESPOND`, `DATA`, `END`, `INFORM`, `RAW`, `FEED` and `PART`, as far as they say so.
+    response_flag {
+        /// The response is complete with this record.
+        END = 1,
+        /// Tell (`FLUSHED`) when everything up to this record has been handed to the kernel.
+        ACK = 2,
+        /// Add `Date`.
+        DATE = 4,
+        /// Add `Connection: close`.
+        CONNECTION_CLOSE = 8,
+        /// Add `Connection: keep-alive`.
+        CONNECTION_KEEP_ALIVE = 16,
+        /// Add `Keep-Alive: timeout=N` (and `, max=M` where the listener has `max_requests_per_socket`).
+        KEEP_ALIVE = 32,
+        /// Add `Content-Length` from `content_length`.
+        CONTENT_LENGTH = 64,
+        /// Add `Transfer-Encoding: chunked`.
+        TRANSFER_ENCODING = 128,
+        /// Frame the body as chunks (the field itself may come from the application).
+        CHUNKED = 256,
+        /// The connection ends after this response.
+        CLOSE = 512,
+        /// The body bytes are not in the record but in the buffer handed over with the submission
+        /// (the record is the submission's last).
+        EXTERNAL = 1024,
+    }
+}
+
+numbers! {
+    /// Flags of the command `SHUTDOWN`.
+    shutdown_flag {
+        /// Then close.
+        CLOSE = 1,
+    }
+}
+
+numbers! {
+    /// Flags of the command `DESTROY`.
+    destroy_flag {
+        /// With a reset.
+        RESET = 1,
+    }
+}
+
+numbers! {
+    /// Flags of the command `ALPN`.
+    alpn_flag {
+        /// Go on without ALPN.
+        NONE = 1,
+    }
+}
+
+numbers! {
+    /// Flags of the command `CLOSE_IDLE`.
+    close_idle_flag {
+        /// Also those whose last answer is still to be sent, after that.
+        UNSENT = 1,
+        /// Also those that have not begun a request yet.
+        SILENT = 2,
+    }
+}
+
+/// All of them.
+pub const NUMBERS: &[NumbersSchema] = &[
+    open_flag::SCHEMA,
+    secure_flag::SCHEMA,
+    request_flag::SCHEMA,
+    body_flag::SCHEMA,
+    flushed_flag::SCHEMA,
+    timeout_kind::SCHEMA,
+    response_flag::SCHEMA,
+    shutdown_flag::SCHEMA,
+    destroy_flag::SCHEMA,
+    alpn_flag::SCHEMA,
+    close_idle_flag::SCHEMA,
+];

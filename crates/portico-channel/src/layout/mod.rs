@@ -1,0 +1,37 @@
+//! The records that an engine and an application exchange.
+//!
+//! Both directions are byte streams of records. A record is a sequence of 32-bit little-endian words, its size a
+//! multiple of four bytes, followed by its payload (padded to four bytes):
+//!
+//! | word | meaning |
+//! |---|---|
+//! | 0 | size of the whole record in bytes, payload and padding included |
+//! | 1 | kind in the low 8 bits, flags in the high 24 |
+//! | 2 | connection token (or what the kind says) |
+//!
+//! Offsets inside a record count bytes from the record's first byte. 64-bit numbers take two words, low word first; what
+//! is smaller than a word shares one, the first in the low bits.
+//!
+//! What follows is the kind's own: [`event`] and [`command`] are the two tables, in the language of [`crate::schema`]. A
+//! connection's token is [`crate::token`]'s matter. A **sequence number** names a request on its connection, counted from 1.
+//!
+//! These tables are the only source: `make generate` writes the TypeScript copy and `docs/records.md`.
+
+pub mod command;
+pub mod event;
+mod flags;
+
+pub use flags::{
+    NUMBERS, alpn_flag, body_flag, close_idle_flag, destroy_flag, flushed_flag, open_flag,
+    request_flag, response_flag, secure_flag, shutdown_flag, timeout_kind,
+};
+
+/// Version of the records and of the memory that carries them between processes. Both sides must have the same.
+pub const LAYOUT_VERSION: u32 = 2;
+
+/// Bytes of a head (reason and field lines) that is kept under a number, at most.
+pub const TEMPLATE_BYTES: u32 = 1 << 16;
+/// Bytes of a request's head that an engine takes, at most, whatever a server allows.
+pub const HEAD_BYTES: u32 = 8 << 20;
+/// Bytes of a record between two processes, at most.
+pub const RECORD_BYTES: u32 = 1 << 24;
