@@ -1,7 +1,7 @@
 /** The part of the results about processes that share a port: the host against proxies, and what that saves. */
 import { median, ratio, valuesOf } from './statistics.mjs';
 
-/** The seed's bill: so many machines behind a reverse proxy, and what they cost in a year. */
+/** An example bill: so many machines behind a reverse proxy, and what they cost in a year. */
 const MACHINES = 1250;
 const YEARLY_DOLLARS = 6_912_000;
 
@@ -58,14 +58,14 @@ function rowsOf({ cell, rounds }, host, servers) {
 const text = ({ median: middle, low, high }) => `${digits(middle)} [${digits(low)}–${digits(high)}]`;
 const digits = (value) => (value < 0.095 ? value.toFixed(3) : value.toFixed(2));
 
-/** The seed's arithmetic with the ratio measured here, against nginx before the same Node processes. */
+/** The example bill with the ratio measured here, against nginx before the same Node processes. */
 function bill(measured, host) {
   const node = host.base.slice('node'.length);
   const value = measured && ratio(measured.rounds, host.id, `nginx+node${node}`, 'cpuUs');
   if (!value || valuesOf(measured.rounds, host.id, 'cpuUs').length === 0) return undefined;
   const machines = Math.ceil(MACHINES * value.median);
   const saved = YEARLY_DOLLARS - (machines * YEARLY_DOLLARS) / MACHINES;
-  return `The seed's arithmetic, Node ${node}: ${MACHINES.toLocaleString('en')} machines behind nginx become `
+  return `An example bill, Node ${node}: ${MACHINES.toLocaleString('en')} machines behind nginx become `
     + `${machines.toLocaleString('en')} (× ${digits(value.median)}), which saves $${Math.round(saved).toLocaleString('en')} `
     + `of $${YEARLY_DOLLARS.toLocaleString('en')} a year.`;
 }
