@@ -40,7 +40,7 @@ export async function observe({ method, version, status, fields, written }) {
   });
   const host = 'Host: a\r\n';
   socket.write(`${method} / HTTP/${version}\r\n${host}${version === '1.0' ? 'Connection: keep-alive\r\n' : ''}\r\n`);
-  // Behind a connection's last response nobody answers it.
+  // Behind a connection's last response it is not answered.
   socket.write(`GET /mark HTTP/1.1\r\n${host}\r\n`);
   socket.on('error', () => socket.destroy());
   await once(socket, 'close');

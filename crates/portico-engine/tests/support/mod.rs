@@ -42,7 +42,7 @@ impl Event {
     pub(crate) fn read<R: Record>(&self) -> View<'_, R> {
         assert_eq!(self.kind, R::KIND);
         let record = Records::new(&self.bytes).next().unwrap().unwrap();
-        record.read().expect("a record that is what it says")
+        record.read().unwrap()
     }
 
     /// The bytes of a `BODY` or `RAW`.
