@@ -12,6 +12,7 @@ use crate::dispatcher::Dispatcher;
 use crate::flow::Ack;
 use crate::framing::Outcome;
 use crate::judging::Verdict;
+use crate::limits::ANSWER_RECORD_BYTES;
 use crate::member::Template;
 
 impl Dispatcher {
@@ -134,13 +135,15 @@ impl Dispatcher {
     }
 }
 
-/// What a head says; `None`: the record is none.
+/// What a head says; `None`: the record is none, or brings more than one may.
 fn begin(
     exchange: &mut Exchange,
     templates: &[Template],
     record: RecordView<'_>,
 ) -> Option<Outcome> {
-    let head = record.read::<command::Respond>()?;
+    let head = record
+        .read::<command::Respond>()
+        .filter(|head| head.body_bytes <= ANSWER_RECORD_BYTES)?;
     let kept = usize::try_from(head.template)
         .ok()
         .and_then(|number| templates.get(number).copied());
@@ -173,7 +176,9 @@ fn begin(
 /// `DATA` and `END`.
 fn go_on(exchange: &mut Exchange, record: RecordView<'_>) -> Option<Outcome> {
     if record.kind() == command::DATA {
-        let data = record.read::<command::Data>()?;
+        let data = record
+            .read::<command::Data>()
+            .filter(|data| data.body_bytes <= ANSWER_RECORD_BYTES)?;
         return Some(exchange.answer.add(u64::from(data.body_bytes)));
     }
     let end = record.read::<command::End>()?;

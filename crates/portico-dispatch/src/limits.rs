@@ -7,7 +7,8 @@
 //! | requests that no member has taken | a queue | `QueueOptions::length` with their body and as many without × (a head and its table, 64 KiB + 16 KiB, and [`WAITING_BYTES`] of body) |
 //! | requests without their body | a queue | `QueueOptions::max_uploads` for each member; of one client address a sixteenth when half of them are there |
 //! | events a member has not taken | a member | [`FULL_BYTES`] of requests (then others get them), [`BEHIND_BYTES`] and one turn of bodies; [`BACKLOG_BYTES`] of everything: then it is dropped |
-//! | output a client has not read | an answer or tunnel | `ANSWER_WINDOW_BYTES` and one record; answers of a connection: [`PIPELINED_REQUESTS`] |
+//! | output a client has not read | an answer or tunnel | `ANSWER_WINDOW_BYTES` and one record, whose body has [`ANSWER_RECORD_BYTES`] at most; answers of a connection: [`PIPELINED_REQUESTS`] |
+//! | everything | a connection | [`CONNECTION_BYTES`]; where a member's heads are longer than a request's may be, what is beyond that |
 //! | templates | a member | 255 × `TEMPLATE_BYTES` |
 //! | templates | a user | [`TEMPLATE_BYTES_OF_A_USER`] |
 //! | a record that comes in parts | a member | [`RECORD_BYTES`], for [`UNFINISHED_MS`] |
@@ -16,6 +17,8 @@
 //! | a record to be applied | a shard | the capacity of the largest channel, or [`RECORD_BYTES`] |
 //! | members that know a connection | a connection | the members attached |
 //! | CPU of one member's commands | a round | [`TURN_BYTES`], then the others get theirs |
+
+use portico_channel::shared::ANSWER_WINDOW_BYTES;
 
 /// Bytes that a member may be behind before the connections whose bodies go to it are no longer read.
 pub(crate) const BEHIND_BYTES: usize = 1024 * 1024;
@@ -31,8 +34,19 @@ pub(crate) const WAITING_BYTES: usize = 16 * 1024;
 pub(crate) const COPY_BYTES: usize = 256 * 1024;
 /// Bytes of commands of one member handled before the others get their turn.
 pub(crate) const TURN_BYTES: usize = 256 * 1024;
-/// Requests of one connection that wait for their answers: each may have a window of its own.
-pub(crate) const PIPELINED_REQUESTS: usize = 16;
+/// Requests of one connection that wait for their answers: each may have a head and a window of its own.
+pub(crate) const PIPELINED_REQUESTS: usize = 8;
+/// Bytes of a body in one record of an answer. The application's end cuts what is larger into pieces.
+pub(crate) const ANSWER_RECORD_BYTES: u32 = 128 * 1024;
+/// Bytes that one connection can make the host hold, however it pipelines: heads of requests with their tables, the start
+/// of a body, and answers that it does not read.
+pub(crate) const CONNECTION_BYTES: usize = 4 * 1024 * 1024;
+
+const _: () = {
+    let head = MAX_HEADER_SIZE + MAX_HEADER_SIZE / 4;
+    let answer = ANSWER_WINDOW_BYTES as usize + ANSWER_RECORD_BYTES as usize;
+    assert!(PIPELINED_REQUESTS * (head + answer) + WAITING_BYTES <= CONNECTION_BYTES);
+};
 /// Bytes of a record that comes in parts.
 pub(crate) const RECORD_BYTES: usize = portico_channel::layout::RECORD_BYTES as usize;
 /// Bytes of records that come in parts, of one user's members on all shards. Only a head of more than half a channel comes

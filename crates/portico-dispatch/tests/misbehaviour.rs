@@ -6,8 +6,9 @@ mod support;
 
 use portico_channel::layout::{command, event, response_flag as flag};
 use portico_channel::shared::ANSWER_WINDOW_BYTES;
+use portico_channel::{CommandWriter, Response};
 use portico_dispatch::{BreakReason, BrokenMember, MemberId, QueueOptions};
-use support::{App, Host, until};
+use support::{App, Host, RawMember, until};
 
 /// A good member for `/good/` and one for `/bad/`.
 fn both() -> (Host, App, App) {
@@ -428,4 +429,28 @@ fn an_error_in_a_body_is_answered_in_its_turn() {
     bad.simple(command::SHUTDOWN, 1, request.token);
     let rest = String::from_utf8(client.rest()).unwrap();
     assert!(rest.starts_with("HTTP/1.1 400 Mine"), "{rest}");
+}
+
+#[test]
+fn a_body_in_too_large_a_record_breaks_the_channel() {
+    let (mut host, mut good, _bad) = both();
+    host.route("/raw/", 3, QueueOptions::default());
+    let mut raw = RawMember::attach(&mut host, 3);
+    let mut client = host.connect();
+    client.get("/raw/");
+    let (token, sequence) = raw.request();
+    let body = vec![0; 128 * 1024 + 1];
+    let mut writer = CommandWriter::new();
+    let response = Response {
+        status: 200,
+        flags: flag::END | flag::CONTENT_LENGTH,
+        body: &body,
+        content_length: body.len() as u64,
+        ..Response::default()
+    };
+    writer.respond(token, sequence, &response);
+    assert!(raw.write(writer.as_bytes()));
+    is_dropped(&host, raw.id);
+    assert_eq!(client.answer().status, 502);
+    still_serves(&host, &mut good);
 }

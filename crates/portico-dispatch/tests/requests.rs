@@ -224,7 +224,7 @@ fn draining_closes_behind_the_answer_and_drops_nothing() {
 
 #[test]
 fn of_one_connection_so_many_requests_wait_for_their_answers_and_others_are_served() {
-    const AT_ONCE: usize = 16;
+    const AT_ONCE: usize = 8;
     let mut host = Host::with_root();
     let mut app = host.app(1);
     let mut client = host.connect();

@@ -58,6 +58,19 @@ impl Client {
         self.stream.write_all(bytes.as_ref()).unwrap();
     }
 
+    /// As much as the connection takes now.
+    pub(crate) fn send_what_fits(&mut self, bytes: &str) {
+        self.stream.set_nonblocking(true).unwrap();
+        let mut rest = bytes.as_bytes();
+        while let Ok(count) = self.stream.write(rest) {
+            rest = &rest[count..];
+            if rest.is_empty() {
+                break;
+            }
+        }
+        self.stream.set_nonblocking(false).unwrap();
+    }
+
     pub(crate) fn get(&mut self, target: &str) {
         self.send(format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n"));
     }
