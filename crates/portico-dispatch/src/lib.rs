@@ -12,8 +12,9 @@
 //! Nothing a member writes is trusted: its bytes are copied before they are looked at, its records name connections and
 //! requests that must be its own, and one that breaks the rules loses its channel and nothing else happens.
 //!
-//! Files: [`ShardThread`] is the thread and its mailbox; `dispatcher` the loop; `events` and `commands` the two
-//! directions; `client` what is known of a connection, `member` of a member, `queue` of a request queue.
+//! Files: [`ShardThread`] is the thread and its mailbox, `shard_loop` what it does; `dispatcher` decides; `events` and
+//! `commands` are the two directions; `client` is what is known of a connection, `member` of a member, `queue` of a
+//! request queue, `host_wide` what all shards count together.
 #![forbid(unsafe_code)]
 
 mod affinity;
@@ -40,6 +41,7 @@ mod response_timeouts;
 mod room;
 mod routes;
 mod routing;
+mod shard_loop;
 mod stats;
 mod thread;
 mod unfinished;
