@@ -57,8 +57,8 @@ test-software: build tests/node_modules/.package-lock.json ## real clients and f
 	@scripts/need.sh openssl curl wrk chromium
 	$(NODE) tests/run.mjs
 
-matrix: build tests/node_modules/.package-lock.json ## every row of the hostile matrix on three Nodes, and the rows about memory (PART=1/4 for a part)
-	$(NODE) tests/robustness/matrix/run.mjs --memory $(if $(PART),--part $(PART))
+matrix: build tests/node_modules/.package-lock.json ## every row of the hostile matrix on three Nodes, and the rows about memory (PART=1/100 for a part, SECONDS=1200 for so long)
+	$(NODE) tests/robustness/matrix/run.mjs --memory $(if $(PART),--part $(PART)) $(if $(SECONDS),--seconds $(SECONDS))
 
 matching: build tests/node_modules/.package-lock.json ## the load test in which each answer names its request (SECONDS=600)
 	$(NODE) tests/robustness/matching/run.mjs --seconds $(or $(SECONDS),600)

@@ -1,31 +1,143 @@
-// Where rows differ from node:http on purpose, each with its reason. `matches` is asked about a difference
-// ({ drive, field, portico, node }) and its row.
+// Where rows differ from node:http on purpose. Each rule has its reason, and `example`, a row that differs so:
+// matrix.test.mjs runs it (on `drive`, if not inline; on these `nodes`, if not all) and fails when it differs no more.
+//
+// `matches` is asked about a difference, `{ field, portico, node, outcome, outcomes }` (the values, and all that was
+// observed on both sides), its row, and `ask`, which runs other rows on node:http.
+
+import { parseRow } from './rows.mjs';
 
 const isComplete = (answer) => /^(\d+ )+("|\d+ bytes)/.test(answer);
+/** What the request behind the one under test is answered. */
+const NEXT = ['200 "next of ROW"', '200 70000 bytes'];
+/** What a request and its response tell that went well. */
+const ENDED = ['end, close (complete ended)', 'finish, close (head ended finished)'];
+const withSize = (row, size) => parseRow(row.name.replace(`/${row.size}/`, `/${size}/`));
+const some = (outcomes, field, value) => outcomes.some((outcome) => outcome[field] === value);
 
 const CHOSEN = [
   {
-    reason: 'what was received is answered before the peer’s end counts: where node:http loses an answer to the end of a client, or to a reset, it arrives',
-    matches: ({ field, portico, node }, { behaviour }) => field.startsWith('answer') && isComplete(portico) && /none|cut short/.test(node) && !/destroy|socket-end|throws/.test(behaviour),
-  },
-  {
-    reason: 'a head is the head of an answer: it differs where the answer does, and that is judged',
-    matches: ({ field, portico, node }) => field.startsWith('head') && (portico === '' || node.split('  or  ').includes('') || node === 'Connection: close'),
+    reason: 'what was received is handed over and answered before the end of the peer counts: all is as if the client had kept its side open',
+    example: { row: 'paused/70000/half-close/next/length/fast/watched', drive: 'threaded', nodes: ['26'] },
+    async matches({ field, portico }, row, ask) {
+      if (row.arrival !== 'half-close' || field === 'end') return false;
+      // This client sends the same, but keeps its side open.
+      const open = await ask.onStock(parseRow(row.name.replace('/half-close/', '/at-once/')));
+      return some(open, field, portico);
+    },
   },
   {
     reason: 'a connection ends in order and what still comes is dropped within bounds, so that the last answer is not reset (RFC 9112, section 9.6)',
-    matches: ({ field, portico, node }, { behaviour }) => field === 'end' && portico === 'ended' && node === 'reset' && !/destroy|iterator-left/.test(behaviour),
+    example: { row: 'pipeline-aborted/1500000/split/idle/expect/fast/watched', nodes: ['26'] },
+    matches: ({ field, portico, node, outcome }, { behaviour }) => field === 'end' && portico === 'ended' && node === 'reset'
+      && isComplete(outcome['answer 1']) && !behaviour.includes('destroy'),
   },
   {
-    reason: 'node:http hangs, and the newest one does not, or hangs too: the connection goes on or ends',
-    matches: ({ field, portico, node }) => field === 'end' && portico !== 'hangs' && node.includes('hangs'),
+    reason: 'an answer arrives that node:http loses since it closes with bytes unread',
+    example: { row: 'big-1m-unread/200000/split/next/http10-kept/late/unwatched' },
+    async matches({ field, portico }, row, ask) {
+      if (!field.startsWith('answer') || !isComplete(portico)) return false;
+      // It is the answer to the same request without a body, which leaves nothing unread.
+      return some(await ask.onStock(withSize(row, 0)), field, portico);
+    },
+  },
+  {
+    reason: 'node:http of this version hangs: all is as on the newest one',
+    example: { row: 'iterator-left-kept/65535/behind/pipelined-upload/chunked/fast/unwatched', nodes: ['20'] },
+    async matches({ field, portico, outcomes }, row, ask) {
+      if (!some(outcomes, 'end', 'hangs') || portico === 'hangs') return false;
+      return some(await ask.onNewest(row), field, portico);
+    },
+  },
+  {
+    reason: 'node:http hangs on every version: the next request is answered, and the connection ends',
+    example: { row: 'to-web-cancelled/65535/at-once/pipelined/trailers/fast/unwatched' },
+    matches: ({ field, portico, outcome, outcomes }) => outcomes.every(({ end }) => end === 'hangs') && outcome.end === 'ended'
+      && (field === 'end' || ENDED.includes(portico) || field.startsWith('answer') && NEXT.includes(portico) && !outcomes.some((other) => isComplete(other[field]))),
+  },
+  {
+    reason: 'an answer that is destroyed while it waits for its turn ends the connection in its turn, and nothing of it is sent; Node 26 sends what was written of it, and hangs',
+    example: { row: 'queued-response-destroy/65536/at-once/pipelined/length/fast/unwatched' },
+    matches: ({ portico, outcome, outcomes }, { behaviour }) => behaviour.startsWith('queued-response-destroy') && some(outcomes, 'end', 'hangs') && outcome.end === 'ended'
+      && /^(none|ended|aborted, error ECONNRESET, close \(.*\))$/.test(portico),
+  },
+  {
+    reason: 'what was answered to a request that waits behind another is handed over at once: a program that ends or destroys the socket later cannot take it back',
+    example: { row: 'socket-end-after-answer/16384/at-once/pipelined/length/fast/watched' },
+    matches: ({ field, portico, node, outcome }, { behaviour, connection }) => /^(socket-end-after-answer|answered-then-destroyed|iterator-left-answered)$/.test(behaviour)
+      && field === 'answer 2' && connection.startsWith('pipelined') && node === 'none' && (NEXT.includes(portico) || portico === '200 cut short') && outcome.end !== 'hangs',
+  },
+  {
+    reason: 'what a handler has written before it throws is sent; node:http has not yet handed it to the kernel',
+    example: { row: 'throws-after-head/16383/at-once/pipelined-upload/chunked/fast/watched' },
+    matches: ({ field, portico, node }, { behaviour }) => behaviour === 'throws-after-head' && field === 'answer 1' && portico === '200 cut short' && node === 'none',
+  },
+  {
+    reason: 'behind a handler that threw what follows is refused with 400, and not only with the end of the connection',
+    example: { row: 'throws-after-end/65535/at-once/next/chunked/fast/unwatched' },
+    matches: ({ field, portico, node, outcome }, { behaviour, arrival }) => (/^throws-(after|in)-end$/.test(behaviour) || behaviour.startsWith('throws') && arrival === 'cut') && field.startsWith('answer')
+      && portico === '400 0 bytes' && node === 'none' && outcome.end !== 'hangs',
+  },
+  {
+    reason: 'where so much waits behind a request that is never answered that nothing more is read, a client that leaves is noticed later',
+    matches: ({ field, outcome, outcomes }, { behaviour, connection }) => behaviour === 'throws-in-end' && connection === 'pipelined-upload' && /^request|^response/.test(field)
+      && outcome.end === 'hangs' && some(outcomes, 'end', 'hangs'),
+  },
+  {
+    reason: 'data behind a request that was the last by its own word is dropped (RFC 9112, section 9.6); node:http refuses it, and with it what is not answered yet',
+    example: { row: 'closing/16384/split/pipelined/trailers/fast/watched' },
+    matches: ({ field, portico, node, outcome }, { behaviour, arrival, connection }) => behaviour.startsWith('closing') && connection.startsWith('pipelined') && outcome.end !== 'hangs'
+      && (field === 'answer 1' ? (isComplete(portico) || arrival === 'half-close' && portico === 'none') && /^(100 )?400 |^200 cut short$/.test(node)
+        : !field.startsWith('answer') && isComplete(outcome['answer 1'])),
+  },
+  {
+    reason: 'behind a request whose upgrade nobody wants what follows is answered or refused; node:http drops it without a word',
+    example: { row: 'upgrade-unwanted-unread/1/half-close/pipelined-upload/chunked/fast/unwatched' },
+    matches: ({ field, portico, node }, { behaviour }) => behaviour.startsWith('upgrade-unwanted') && field === 'answer 2' && (NEXT.includes(portico) || portico === '400 0 bytes') && node === 'none',
+  },
+  {
+    reason: 'behind the last answer of a connection it is a race whether an unread body is told to its end',
+    example: { row: 'response-destroy-after-end/70000/at-once/idle/http10-kept/fast/watched' },
+    matches: ({ field, portico, node, outcome }) => field === 'request' && [`${portico}|${node}`, `${node}|${portico}`].includes(`|${ENDED[0]}`)
+      && outcome.response === ENDED[1] && outcome.end === 'ended' && outcome['head 1'].includes('Connection: close'),
+  },
+  {
+    reason: 'that a client has left is noticed though its body is not read; node:http has stopped reading',
+    example: { row: 'unread-complete-200/70000/reset/next/http10/fast/watched', nodes: ['20'] },
+    matches: ({ field, portico, node, outcome }) => /^request|^response/.test(field) && node.split('  or  ').includes('') && /close \(.*\)$/.test(portico)
+      && outcome.end !== 'hangs' && outcome.request.includes('aborted'),
+  },
+  {
+    reason: 'a host sends no interim answers to HTTP/1.0, which has none (RFC 9110, section 15.2)',
+    example: { row: 'continue-again/0/behind/idle/http10-kept/fast/watched', drive: 'hosted' },
+    matches: ({ drive, field, portico, node }, { framing }) => drive === 'hosted' && framing.startsWith('http10') && field === 'answer 1' && node.replace(/^1\d\d /, '') === portico,
+  },
+  {
+    reason: 'an engine on a thread of its own and a host have read what node:http leaves unread in the kernel: what is destroyed ends without a reset, and its request may be complete',
+    example: { row: 'request-destroy-first-part/1/behind/pipelined-upload/length/fast/unwatched', drive: 'threaded' },
+    matches: ({ drive, field, portico, node, outcome }, { behaviour }) => /destroy/.test(behaviour)
+      && (field === 'end' && drive !== 'inline' && portico === 'ended' && node === 'reset' && !isComplete(outcome['answer 1'])
+        || field === 'request' && portico.replace('end, ', '').replace('complete ', '').replace('ended ', '') === node),
+  },
+  {
+    reason: 'an answer to a connection that the program has destroyed is not sent: it has no writableFinished; Node 20 says that it has',
+    example: { row: 'destroyed-then-answered/70000/split/next/length/fast/watched', nodes: ['20'] },
+    matches: ({ field, portico, node }) => field === 'response' && portico === 'close (head ended)' && node === 'close (head ended finished)',
+  },
+  {
+    reason: 'the body of a request that becomes a tunnel is the tunnel’s first bytes; Node 26 gives it to the request',
+    example: { row: 'upgraded/16384/stalled/next/length/fast/watched', nodes: ['26'] },
+    matches: ({ field, portico, node }, { behaviour }) => behaviour === 'upgraded' && field === 'answer 1' && /^101 "tunnel of/.test(portico) && /^101 ("tunnel of|0 bytes|cut)/.test(node),
   },
 ];
 
-/** Every reason, for the report of what was chosen and of what no row needs any more. */
+/** Every rule's example, with its reason. */
+export const EXAMPLES = CHOSEN.filter(({ example }) => example).map(({ reason, example }) => ({ reason, ...example }));
+
+/** Every reason. */
 export const REASONS = CHOSEN.map(({ reason }) => reason);
 
 /** The reason why a difference is chosen; undefined if it is a fault. */
-export function chosenFor(difference, row) {
-  return CHOSEN.find(({ matches }) => matches(difference, row))?.reason;
+export async function chosenFor(difference, row, ask) {
+  for (const { reason, matches } of CHOSEN) if (await matches(difference, row, ask)) return reason;
+  return undefined;
 }

@@ -7,8 +7,10 @@ import { ResponseReader } from '../lib/response-reader.mjs';
 const { pattern, Tally } = createRequire(import.meta.url)('./pattern.cjs');
 
 /** Without a byte in either direction for so long, a row hangs, if its server's event loop turns and it stays so. */
-const SILENCE_MS = 4_000;
-const LAST_CHANCE_MS = 1_500;
+const SILENCE_MS = 2_500;
+const LAST_CHANCE_MS = 1_000;
+/** However much comes: a row that takes longer than this hangs. */
+const LIMIT_MS = 60_000;
 /** Without a byte for so long, a row is no load any more. */
 const QUIET_MS = 500;
 /** How long a client waits for 100 (Continue) before it sends its body without. */
@@ -17,6 +19,10 @@ const TEXT_BYTES = 200;
 const UPLOAD_BYTES = 70_000;
 const READ_BYTES = 65_536;
 const REST_MS = 10;
+/** How long a client rests that reads late or stalls; keepAliveTimeout of a hasty server is 400 ms. */
+const STALL_MS = 700;
+/** How long what a client has sent may take to be seen before the client leaves. */
+const SEEN_MS = 40;
 const DATE = /^date: /i;
 
 const tick = () => new Promise((resolve) => setImmediate(resolve));
@@ -42,9 +48,12 @@ class RowClient {
   #end;
   #wakers = [];
 
+  #late;
+
   constructor(row, id, endpoint) {
     this.#row = row;
     this.#id = id;
+    this.#late = row.reader === 'late';
     this.#plan = planOf(row, id, endpoint.folder);
     this.#reader = new ResponseReader(this.#sink());
     this.#socket = this.#connect(endpoint.port);
@@ -61,7 +70,9 @@ class RowClient {
 
   #connect(port) {
     const onread = { buffer: Buffer.alloc(READ_BYTES), callback: (length, buffer) => this.#received(buffer.subarray(0, length)) };
-    const socket = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true, onread });
+    // An address of its own: a host has limits by client address.
+    const localAddress = addressOf(Number(this.#id));
+    const socket = net.connect({ port, host: '127.0.0.1', localAddress, allowHalfOpen: true, noDelay: true, onread });
     socket.on('end', () => {
       this.#reader.end();
       this.#ended('ended');
@@ -73,11 +84,10 @@ class RowClient {
 
   #received(bytes) {
     this.#reader.feed(bytes);
-    if (this.#row.reader === 'slow' && this.#end === undefined) {
-      setTimeout(() => this.#socket.resume(), REST_MS);
-      return false;
-    }
-    return true;
+    if (this.#end !== undefined || !this.#late && this.#row.reader !== 'slow') return true;
+    setTimeout(() => this.#socket.resume(), this.#late ? STALL_MS : REST_MS);
+    this.#late = false;
+    return false;
   }
 
   #sink() {
@@ -131,8 +141,11 @@ class RowClient {
     } else {
       await this.#sendBody(before === undefined ? head : Buffer.concat([before, head]), body, behind, arrival);
     }
-    if (arrival === 'half-close') this.#socket.end();
-    else if (connection === 'next') {
+    if (arrival === 'half-close' || arrival === 'cut') this.#socket.end();
+    else if (arrival === 'reset') {
+      this.#socket.resetAndDestroy();
+      this.#ended('left');
+    } else if (connection === 'next') {
       await this.#until(() => this.#done() === 1);
       await this.#write(this.#plan.next);
     }
@@ -145,11 +158,15 @@ class RowClient {
       return this.#write(Buffer.concat([body, behind]));
     }
     const whole = Buffer.concat([head, body, behind]);
+    if (arrival === 'cut' || arrival === 'reset') {
+      await this.#write(whole.subarray(0, head.length + (body.length >> 1)));
+      return wait(SEEN_MS);
+    }
     const cuts = cutsOf(arrival, head.length, whole.length);
     let from = 0;
     for (const to of [...cuts, whole.length]) {
       await this.#write(whole.subarray(from, to));
-      if (to < whole.length) await (arrival === 'slow' && body.length <= 100 ? tick() : wait(arrival === 'slow' ? 2 : 15));
+      if (to < whole.length) await (arrival === 'slow' && body.length <= 100 ? tick() : wait({ slow: 2, split: 15, stalled: STALL_MS }[arrival]));
       from = to;
     }
     return undefined;
@@ -191,7 +208,9 @@ class RowClient {
 
   #watchForHang(onQuiet, ping) {
     let [before, since, pinged] = ['', Date.now(), false];
+    const began = since;
     return setInterval(() => {
+      if (Date.now() - began > LIMIT_MS) this.#ended('hangs');
       const { bytesRead, bytesWritten, writableLength } = this.#socket;
       const now = `${bytesRead} ${bytesWritten - writableLength}`;
       const silentMs = Date.now() - since;
@@ -219,17 +238,20 @@ class RowClient {
   }
 }
 
+/** One of the loopback network's addresses. */
+const addressOf = (id) => `127.${1 + (id >> 16) % 254}.${(id >> 8) & 255}.${1 + (id & 255) % 254}`;
+
 /** Where a write ends within head and body. */
 function cutsOf(arrival, headBytes, wholeBytes) {
   const bodyBytes = wholeBytes - headBytes;
-  if (arrival === 'split') return [bodyBytes > 1 ? headBytes + (bodyBytes >> 1) : headBytes >> 1].filter(Boolean);
+  if (arrival === 'split' || arrival === 'stalled') return [bodyBytes > 1 ? headBytes + (bodyBytes >> 1) : headBytes >> 1].filter(Boolean);
   if (arrival !== 'slow') return [];
   if (bodyBytes <= 400) return Array.from({ length: wholeBytes - 1 }, (_, index) => index + 1);
   return Array.from({ length: 23 }, (_, index) => headBytes + Math.floor((bodyBytes * (index + 1)) / 24) - (index % 3));
 }
 
 /** The bytes of a row: the request with its body, one before it where it is queued, one behind it. */
-function planOf({ behaviour, size, connection, framing, watching, method, queued }, id, folder) {
+function planOf({ behaviour, size, connection, framing, watching, method, queued, fields: given = [] }, id, folder) {
   const fields = ['Host: a.test', `X-Row: ${id}`];
   const next = Buffer.from(`GET ${folder}next HTTP/1.1\r\n${fields.join('\r\n')}\r\nConnection: close\r\n\r\n`);
   const upload = Buffer.concat([
@@ -237,7 +259,9 @@ function planOf({ behaviour, size, connection, framing, watching, method, queued
     pattern(UPLOAD_BYTES),
   ]);
   if (watching === 'watched') fields.push('X-Watched: 1');
-  const chunked = framing === 'chunked';
+  const chunked = framing === 'chunked' || framing === 'trailers';
+  fields.push(...given);
+  if (framing === 'http10-kept') fields.push('Connection: keep-alive');
   fields.push(chunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${size}`);
   if (framing.startsWith('expect')) fields.push('Expect: 100-continue');
   const methods = [method];
@@ -245,8 +269,8 @@ function planOf({ behaviour, size, connection, framing, watching, method, queued
   if (queued) methods.unshift('GET');
   return {
     methods,
-    head: Buffer.from(`${method} ${folder}${behaviour} HTTP/1.1\r\n${fields.join('\r\n')}\r\n\r\n`),
-    body: chunked ? chunks(size) : pattern(size),
+    head: Buffer.from(`${method} ${folder}${behaviour} HTTP/${framing.startsWith('http10') ? '1.0' : '1.1'}\r\n${fields.join('\r\n')}\r\n\r\n`),
+    body: chunked ? chunks(size, framing === 'trailers' ? 'X-Sum: 42\r\nX-Sum: 43\r\n' : '') : pattern(size),
     before: queued ? Buffer.from(`GET ${folder}first HTTP/1.1\r\nHost: a.test\r\n\r\n`) : undefined,
     behind: { pipelined: next, 'pipelined-upload': upload }[connection] ?? Buffer.alloc(0),
     next,
@@ -254,12 +278,12 @@ function planOf({ behaviour, size, connection, framing, watching, method, queued
 }
 
 /** The body in chunks of uneven sizes. */
-function chunks(size) {
+function chunks(size, trailers) {
   const parts = [];
   for (let offset = 0, length = Math.min(size, 9973); offset < size; offset += length) {
     length = Math.min(length * 2 + 1, 60_000, size - offset);
     parts.push(`${length.toString(16)}\r\n`, pattern().subarray(offset, offset + length), '\r\n');
   }
-  parts.push('0\r\n\r\n');
+  parts.push(`0\r\n${trailers}\r\n`);
   return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
 }

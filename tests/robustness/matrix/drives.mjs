@@ -30,7 +30,7 @@ export function startDrive(drive, program) {
 }
 
 async function startEmbedded(drive, program, flags, env) {
-  const child = await startServer(program, flags, env, { patient: 0, hasty: 0, expectant: 0 });
+  const child = await startServer(program, flags, env, { patient: 0, hasty: 0, expectant: 0, upgrading: 0 });
   return new Drive(drive, [child], child.ports, () => undefined);
 }
 
@@ -41,10 +41,10 @@ async function startHosted(program, flags) {
   const hastyHost = await startHost(test, { configuration: limits('400ms') });
   const listens = (host, ...names) => Object.fromEntries(names.map((name) => [name, `http://*:${host.port}/${name}/`]));
   const members = [
-    await startServer(program, [...flags, ...preload], patientHost.env, listens(patientHost, 'patient', 'expectant')),
+    await startServer(program, [...flags, ...preload], patientHost.env, listens(patientHost, 'patient', 'expectant', 'upgrading')),
     await startServer(program, [...flags, ...preload], hastyHost.env, listens(hastyHost, 'hasty')),
   ];
-  const ports = { patient: patientHost.port, expectant: patientHost.port, hasty: hastyHost.port };
+  const ports = { patient: patientHost.port, expectant: patientHost.port, upgrading: patientHost.port, hasty: hastyHost.port };
   return new Drive('hosted', members, ports, async () => {
     for (const cleanup of cleanups) await cleanup();
   }, [patientHost.child, hastyHost.child]);
@@ -79,7 +79,7 @@ class Drive {
     for (const child of children) this.#hear(child);
   }
 
-  /** Where the server named `patient`, `hasty` or `expectant` is. */
+  /** Where the server named `patient`, `hasty`, `expectant` or `upgrading` is. */
   endpoint(name) {
     return { port: this.ports[name], folder: `/${name}/` };
   }

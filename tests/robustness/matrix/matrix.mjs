@@ -3,35 +3,66 @@
 import { DRIVES, nodeProgram, startDrive } from './drives.mjs';
 import { MEMORY_ROWS, excess, inMiB, measure } from './memory-rows.mjs';
 import { runRows } from './running.mjs';
-import { judge } from './verdict.mjs';
+import { Judge } from './verdict.mjs';
 
-/** Runs `rows`; resolves with `{ failures, chosen }` of all drives. Failures are logged with the command that reruns them. */
-export async function matrix(rows, { node = 'this', drives = DRIVES, log = () => undefined }) {
+/** So many rows are run on node:http, and then on each drive. */
+const BATCH = 500;
+
+/**
+ * Runs `rows`; resolves with `{ failures, flaky, chosen, ran }` of all drives: `chosen` by reason, and `ran` rows, fewer than
+ * there are where `deadline` (of performance.now) has passed. What differs is logged with the command that runs its row again.
+ */
+export async function matrix(rows, { node = 'this', drives = DRIVES, log = () => undefined, deadline = Infinity }) {
   const program = nodeProgram(node);
-  const stock = await startDrive('stock', program);
+  const started = [];
+  const start = async (name, of) => {
+    const drive = await startDrive(name, of);
+    started.push(drive);
+    return drive;
+  };
   let newestDrive;
-  const newest = async () => (newestDrive ??= await startDrive('stock', nodeProgram('26')));
-  const all = { failures: [], chosen: new Map() };
+  const newest = nodeProgram('26') === program ? undefined : () => (newestDrive ??= start('stock', nodeProgram('26')));
   try {
-    const started = performance.now();
-    const { outcomes: expected } = await runRows(rows, stock);
-    log(`Node ${node}: ${plural(rows.length, 'row')} on node:http, ${seconds(started)}`);
-    for (const name of drives) {
-      const began = performance.now();
-      const drive = await startDrive(name, program);
-      try {
-        const { failures, chosen } = await judge(rows, { drive, stock, expected, newest });
-        all.failures.push(...failures);
-        for (const [reason, names] of chosen) all.chosen.set(reason, [...(all.chosen.get(reason) ?? []), ...names]);
-        log(`Node ${node}, ${name}: ${plural(failures.length, 'difference')}, ${seconds(began)}`);
-        for (const failure of failures) log(describe(failure, node));
-      } finally {
-        await drive.stop();
-      }
-    }
+    const stock = await start('stock', program);
+    const judges = new Map();
+    for (const name of drives) judges.set(name, new Judge({ drive: await start(name, program), stock, newest }));
+    const ran = await runBatches(rows, { stock, judges, deadline, log, node });
+    return { ...summed(judges), ran };
   } finally {
-    await stock.stop();
-    await newestDrive?.stop();
+    for (const drive of started) await drive.stop();
+  }
+}
+
+async function runBatches(rows, { stock, judges, deadline, log, node }) {
+  for (let from = 0; from < rows.length; from += BATCH) {
+    if (performance.now() > deadline) return from;
+    const batch = rows.slice(from, from + BATCH);
+    const began = performance.now();
+    const { outcomes } = await runRows(batch, stock);
+    const known = new Map([...outcomes].map(([name, outcome]) => [name, [outcome]]));
+    log(`Node ${node}: rows ${from + 1} to ${from + batch.length} of ${rows.length} on node:http, ${seconds(began)}`);
+    for (const [name, judge] of judges) await runBatch(batch, known, { name, judge, log, node });
+  }
+  return rows.length;
+}
+
+async function runBatch(batch, known, { name, judge, log, node }) {
+  const began = performance.now();
+  const [failures, flaky] = [judge.failures.length, judge.flaky.length];
+  await judge.judge(batch, known);
+  const found = judge.failures.slice(failures);
+  const unsteady = judge.flaky.slice(flaky);
+  log(`Node ${node}, ${name}: ${plural(found.length, 'difference')}, ${unsteady.length} flaky, ${seconds(began)}`);
+  for (const failure of found) log(describe(failure, node));
+  for (const difference of unsteady) log(`  flaky: ${describe(difference, node).trimStart()}`);
+}
+
+function summed(judges) {
+  const all = { failures: [], flaky: [], chosen: new Map() };
+  for (const { failures, flaky, chosen } of judges.values()) {
+    all.failures.push(...failures);
+    all.flaky.push(...flaky);
+    for (const [reason, differences] of chosen) all.chosen.set(reason, [...(all.chosen.get(reason) ?? []), ...differences]);
   }
   return all;
 }
@@ -60,9 +91,9 @@ async function measureOn(name, row, node) {
   }
 }
 
-/** A failure in words, with the command that runs its row again. */
-export function describe({ row, drive, field, portico, node: expected, times = '' }, node) {
-  return `  ${field}: ${portico} ${times && `(${times} times)`}\n    node:http: ${expected}\n    node tests/robustness/matrix/run.mjs --node ${node} --drive ${drive} --row ${row}`;
+/** A difference in words, with the command that runs its row again. */
+export function describe({ row, drive, field, portico, node: expected, times }, node) {
+  return `  ${field}: ${portico} ${times && `(${times})`}\n    node:http: ${expected}\n    node tests/robustness/matrix/run.mjs --node ${node} --drive ${drive} --row ${row}`;
 }
 
 /** A number with its noun. */

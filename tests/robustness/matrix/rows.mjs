@@ -1,5 +1,6 @@
 // The rows: one value of each dimension. A row's name is its values in order, joined by slashes, and names it for ever.
 
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
 const { behaviours } = createRequire(import.meta.url)('./behaviours/index.cjs');
@@ -10,16 +11,19 @@ export const DIMENSIONS = {
   // Around the limits of a stream (16 KiB before Node 22, 64 KiB since), of a read (64 KiB) and of the sockets' buffers.
   size: [0, 1, 100, 16_383, 16_384, 65_535, 65_536, 70_000, 140_000, 200_000, 300_000, 1_000_000, 1_500_000],
   // at-once: head and body in one write. behind: the body after the head. split: half of the body with the head.
-  // slow: many pieces; short bodies byte for byte. half-close: at once, and then the client ends its side.
-  arrival: ['at-once', 'behind', 'split', 'slow', 'half-close'],
+  // slow: many pieces; short bodies byte for byte. half-close: at once, and then the client ends its side. stalled: half of
+  // the body with the head, and a rest longer than keepAliveTimeout. cut: half of the body, and the client ends its side.
+  // reset: half of the body, and the client resets the connection.
+  arrival: ['at-once', 'behind', 'split', 'slow', 'half-close', 'stalled', 'cut', 'reset'],
   // next: another request when this one is answered. pipelined: another one right behind the body. pipelined-upload: the
   // same, with a body of 70,000 bytes that is echoed. idle: none; the server ends the connection (keepAliveTimeout is
   // 400 ms).
   connection: ['next', 'pipelined', 'pipelined-upload', 'idle'],
   // expect: the body waits for 100 (Continue). expect-listener: the same, and the server has a 'checkContinue' listener.
-  framing: ['length', 'chunked', 'expect', 'expect-listener'],
-  // slow: the client rests 10 ms after each read of a long answer.
-  reader: ['fast', 'slow'],
+  // trailers: chunked, with trailer fields. http10: an HTTP/1.0 request; http10-kept: one that asks for keep-alive.
+  framing: ['length', 'chunked', 'expect', 'expect-listener', 'trailers', 'http10', 'http10-kept'],
+  // slow: the client rests 10 ms after each read of a long answer. late: it begins to read after more than keepAliveTimeout.
+  reader: ['fast', 'slow', 'late'],
   // watched: the server listens to the events of req and res.
   watching: ['watched', 'unwatched'],
 };
@@ -38,19 +42,34 @@ export function parseRow(name) {
 }
 
 /** True if the row asks something that no other row asks. */
-function isOwn({ behaviour, arrival, connection, framing, reader }) {
-  const { long, queued } = behaviours.get(behaviour);
-  if (reader === 'slow' && !long && behaviour !== 'queued-big') return false;
-  if (queued && (!connection.startsWith('pipelined') || framing.startsWith('expect') || arrival === 'behind')) return false;
-  if (connection === 'idle' && (framing === 'expect-listener' || arrival === 'half-close')) return false;
-  return !(arrival === 'half-close' && framing.startsWith('expect'));
+function isOwn(row) {
+  const { behaviour, connection, framing, reader } = row;
+  const { long, queued, server } = behaviours.get(behaviour);
+  if (reader !== 'fast' && !long && behaviour !== 'queued-big') return false;
+  if (reader === 'late' && connection.startsWith('pipelined')) return false;
+  if (queued && (!connection.startsWith('pipelined') || framing.startsWith('expect'))) return false;
+  if ((connection === 'idle' || server !== undefined) && framing === 'expect-listener') return false;
+  if (server !== undefined && connection === 'idle') return false;
+  if (framing.startsWith('http10') && connection.startsWith('pipelined')) return false;
+  return arrivesSo(row);
+}
+
+/** Whether the body can arrive as the row says. */
+function arrivesSo({ behaviour, size, arrival, connection, framing, reader }) {
+  const { queued } = behaviours.get(behaviour);
+  const rare = framing === 'trailers' || framing.startsWith('http10');
+  if (arrival === 'behind') return !queued;
+  if (arrival === 'half-close') return connection !== 'idle' && !framing.startsWith('expect');
+  if (arrival === 'stalled') return size > 1 && reader === 'fast' && !rare && !framing.startsWith('expect') && !connection.startsWith('pipelined');
+  if (arrival === 'cut' || arrival === 'reset') return size > 1 && reader === 'fast' && connection === 'next' && !queued && !framing.startsWith('expect');
+  return !rare || arrival !== 'slow';
 }
 
 function named(row) {
   return { ...row, ...pick(behaviours.get(row.behaviour)), name: NAMES.map((dimension) => row[dimension]).join('/') };
 }
 
-const pick = ({ method, long, queued }) => ({ method, long, queued });
+const pick = ({ method, long, queued, fields, server }) => ({ method, long, queued, fields, server });
 
 /** Every row; watching alternates instead of doubling them. */
 export function* allRows() {
@@ -66,6 +85,18 @@ function* product([[dimension, values], ...rest]) {
     if (rest.length === 0) yield { [dimension]: value };
     else for (const other of product(rest)) yield { [dimension]: value, ...other };
   }
+}
+
+/** One row for each behaviour, always the same ones. */
+export function spreadRows() {
+  return readFileSync(new URL('spread.txt', import.meta.url), 'utf8').trim().split('\n').map(parseRow);
+}
+
+/** Which of `parts` parts the row of this name belongs to: each has something of everything (FNV-1a). */
+export function partOf(name, parts) {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < name.length; index++) hash = Math.imul(hash ^ name.charCodeAt(index), 0x01000193);
+  return (hash >>> 0) % parts;
 }
 
 /** Rows in which every two values that fit together meet at least once; the same ones for the same seed. */

@@ -1,9 +1,9 @@
 'use strict';
-// The server of a drive: `node [--import portico/register] server.cjs '{"patient":0,"hasty":0,"expectant":0}'`, a child
-// with a channel. Each named server listens on its port or URL prefix; all do what the last segment of the path says.
+// The server of a drive: `node [--import portico/register] server.cjs '{"patient":0,"hasty":0,"expectant":0,"upgrading":0}'`, a
+// child with a channel. Each named server listens on its port or URL prefix; all do what the last segment of the path says.
 //
 // patient: no timer of its connections ends within a row. hasty: keepAliveTimeout is 400 ms. expectant: has a
-// 'checkContinue' listener, which handles the request without sending 100.
+// 'checkContinue' listener, which handles the request without sending 100. upgrading: has an 'upgrade' listener.
 
 const http = require('node:http');
 const { behaviours } = require('./behaviours/index.cjs');
@@ -23,6 +23,10 @@ function handle(request, response) {
   if (result instanceof Promise) result.catch((error) => noteRejection(row, error));
 }
 
+function upgrade(request, socket, head) {
+  behaviours.get(request.url.slice(request.url.lastIndexOf('/') + 1)).handle(request, socket, head);
+}
+
 const others = {
   /** The request behind the one under test. */
   next: (request, response) => response.end(`next of ${request.headers['x-row']}`),
@@ -37,6 +41,7 @@ function makeServer(name) {
   server.keepAliveTimeout = name === 'hasty' ? HASTY_MS : PATIENT_MS;
   server.headersTimeout = PATIENT_MS + 1000;
   if (name === 'expectant') server.on('checkContinue', handle);
+  if (name === 'upgrading') server.on('upgrade', upgrade);
   return server;
 }
 

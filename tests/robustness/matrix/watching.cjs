@@ -2,7 +2,7 @@
 // What a program sees of a row's exchange: the events of `req` and of `res`, in the order in which each had them, and
 // their state when they closed.
 
-const SETTLE_MS = 3_000;
+const SETTLE_MS = 1_000;
 
 const watched = new Map();
 

@@ -49,7 +49,8 @@ const small = {
     afterBody(request, () => response.end('after the head'));
   },
   'trailers': (request, response) => afterBody(request, () => {
-    response.writeHead(200, { Trailer: 'X-Sum' });
+    if (request.httpVersion === '1.1') response.setHeader('Trailer', 'X-Sum');
+    response.writeHead(200);
     response.write('with ');
     response.addTrailers({ 'X-Sum': '42' });
     response.end('trailers');
@@ -83,6 +84,42 @@ const small = {
     response.write('two');
     response.uncork();
     response.end();
+  }),
+};
+
+const sizes = {
+  'answer-0': (request, response) => response.end(),
+  'answer-10': (request, response) => response.end('0123456789'),
+  'answer-10-read': (request, response) => afterBody(request, () => response.end('0123456789')),
+  'answer-length-0': (request, response) => afterBody(request, () => response.writeHead(200, { 'Content-Length': 0 }).end()),
+  'ended-twice': (request, response) => {
+    response.on('error', () => undefined);
+    response.end('once');
+    response.end('twice');
+  },
+  'written-behind-end': (request, response) => {
+    response.on('error', () => undefined);
+    response.end('once');
+    response.write('more');
+  },
+  'tells-trailers': (request, response) => afterBody(request, () => response.end(JSON.stringify(request.rawTrailers))),
+  'tells-state': (request, response) => afterBody(request, () => {
+    const { complete, aborted, readableEnded, readableLength, httpVersion, destroyed } = request;
+    response.end(JSON.stringify({ complete, aborted, readableEnded, readableLength, httpVersion, destroyed }));
+  }),
+  'corked-flush': (request, response) => afterBody(request, () => {
+    response.cork();
+    response.flushHeaders();
+    response.write('one ');
+    process.nextTick(() => {
+      response.uncork();
+      setImmediate(() => response.end('two'));
+    });
+  }),
+  'corked-end': (request, response) => afterBody(request, () => {
+    response.cork();
+    response.write('one ');
+    response.end('two');
   }),
 };
 
@@ -123,6 +160,9 @@ const long = {
     response.write(pattern(MIB));
     response.end();
   }),
+  'answer-70k-unread': (request, response) => response.end(pattern(70_000)),
+  'answer-5m': (request, response) => afterBody(request, () => response.end(pattern(5 * MIB))),
+  'answer-5m-pieces': (request, response) => afterBody(request, () => writeAll(response, 5 * MIB, 70_000)),
   'big-10m': (request, response) => afterBody(request, () => response.end(pattern(10 * MIB))),
   'pieces-heeding': (request, response) => afterBody(request, () => writeAll(response, MIB, 16_000)),
   'pieces-flood': (request, response) => afterBody(request, () => writeAll(response, MIB, 16_000, { heeds: false })),
@@ -138,4 +178,4 @@ const long = {
   'big-string': (request, response) => afterBody(request, () => response.end(pattern(300_000).toString('latin1'))),
 };
 
-module.exports = { small, withHead, long };
+module.exports = { small, sizes, withHead, long };
