@@ -1,13 +1,14 @@
-// Rows of the hostile matrix that once differed from node:http, and whose outcome no race of packets decides. `make
-// matrix` runs all rows.
+// Rows of the hostile matrix that once differed from node:http, and whose outcome no race of packets decides; a row of
+// each behaviour; and an example of each difference that is chosen. `make matrix` runs all rows.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { plain } from '../support/mode.mjs';
+import { EXAMPLES } from './matrix/chosen-differences.mjs';
 import { crowdRows, runCrowd } from './matrix/crowd.mjs';
 import { DRIVES, nodeProgram, startDrive } from './matrix/drives.mjs';
 import { describe, matrix } from './matrix/matrix.mjs';
-import { parseRow } from './matrix/rows.mjs';
+import { DIMENSIONS, parseRow, spreadRows } from './matrix/rows.mjs';
 
 const ROWS = [
   // An exception in a tick that a part of a body lets run is one of that part, whichever request the tick is of.
@@ -26,9 +27,47 @@ if (!plain) {
   ROWS.push('iterator-left-kept/65535/behind/pipelined-upload/chunked/fast/unwatched', 'iterator-left-kept/70000/half-close/next/chunked/fast/unwatched');
 }
 
-test('rows of the hostile matrix come to what node:http comes to', async () => {
-  const { failures } = await matrix(ROWS.map(parseRow), { drives: ['inline'] });
-  assert.equal(failures.map((failure) => describe(failure, 'this')).join('\n'), '');
+// What one handler leaves of the body and of the connection, embedded and behind a host.
+const EVERYWHERE = [
+  // The program destroys the socket, and answers before it has closed: nothing is finished.
+  'destroyed-then-answered/100/at-once/next/length/fast/watched',
+  // The timeout of a request that is there to its last byte, of which its reader does not know yet.
+  'request-timeout/200000/at-once/next/trailers/fast/watched',
+  // The client's end comes in the wake of the engine that its request came with, and immediates are to run before it.
+  'pipeline-promise-fails/100/half-close/pipelined/chunked/fast/watched',
+  // Older versions of Node stop reading at 16 KiB, and have the client's end later.
+  'data-after-timer/65535/half-close/next/chunked/fast/watched',
+];
+
+const drives = plain ? ['inline'] : DRIVES;
+const named = (failures) => failures.map((failure) => describe(failure, 'this')).join('\n');
+
+test('rows of the hostile matrix come to what node:http comes to', async (t) => {
+  const { failures, flaky } = await matrix(ROWS.map(parseRow), { drives: ['inline'] });
+  const everywhere = await matrix(EVERYWHERE.map(parseRow), { drives });
+  for (const difference of [...flaky, ...everywhere.flaky]) t.diagnostic(`flaky: ${describe(difference, 'this')}`);
+  assert.equal(named([...failures, ...everywhere.failures]), '');
+});
+
+test('a row of each behaviour comes to what node:http comes to, on every drive', async (t) => {
+  const rows = spreadRows();
+  assert.deepEqual(rows.map(({ behaviour }) => behaviour).sort(), [...DIMENSIONS.behaviour].sort());
+  const { failures, flaky } = await matrix(rows, { drives });
+  for (const difference of flaky) t.diagnostic(`flaky: ${describe(difference, 'this')}`);
+  assert.equal(named(failures), '');
+});
+
+test('what differs on purpose still does', { skip: plain }, async () => {
+  const major = process.versions.node.split('.')[0];
+  const examples = EXAMPLES.filter(({ nodes = [major] }) => nodes.includes(major));
+  for (const drive of new Set(examples.map(({ drive = 'inline' }) => drive))) {
+    const here = examples.filter((example) => (example.drive ?? 'inline') === drive);
+    const { failures, chosen } = await matrix(here.map(({ row }) => parseRow(row)), { drives: [drive] });
+    assert.equal(named(failures), '');
+    for (const { reason, row } of here) {
+      assert.ok(chosen.get(reason)?.some((difference) => difference.row === row), `no longer differs: ${row}\n${reason}`);
+    }
+  }
 });
 
 // node:http hangs where a body that was begun is left, if it is large.

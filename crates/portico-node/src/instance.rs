@@ -210,6 +210,7 @@ impl Instance {
         if self.script.is_dispatching() {
             return;
         }
+        self.script.count_wake();
         let mut busy = true;
         for _ in 0..TURNS_PER_WAKE {
             let Some((start, end, outcome)) = self.turn() else {

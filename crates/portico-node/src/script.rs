@@ -14,6 +14,10 @@ use crate::errors::raw;
 const STATE_COMMANDS: usize = 0;
 const STATE_CURSOR: usize = 1;
 const STATE_END: usize = 2;
+const STATE_WAKE: usize = 3;
+
+/// The count of wakes begins anew behind it.
+const WAKE_MASK: usize = 0x3fff_ffff;
 
 /// The JavaScript side of an engine. Its references live as long as the engine.
 pub(crate) struct Script {
@@ -82,6 +86,12 @@ impl Script {
             ))?;
         }
         Ok(script)
+    }
+
+    /// The event loop has woken the engine: the batches of one wake come without a turn of the loop between them.
+    pub(crate) fn count_wake(&self) {
+        let wake = self.read_state(STATE_WAKE).wrapping_add(1);
+        self.write_state(STATE_WAKE, wake & WAKE_MASK);
     }
 
     /// Whether a batch is in JavaScript's hands, so that no other may be started.

@@ -71,7 +71,7 @@ class RowClient {
   #connect(port) {
     const onread = { buffer: Buffer.alloc(READ_BYTES), callback: (length, buffer) => this.#received(buffer.subarray(0, length)) };
     // An address of its own: a host has limits by client address.
-    const localAddress = addressOf(Number(this.#id));
+    const localAddress = addressOf(Number(this.#id.replace(/\D/g, '')));
     const socket = net.connect({ port, host: '127.0.0.1', localAddress, allowHalfOpen: true, noDelay: true, onread });
     socket.on('end', () => {
       this.#reader.end();

@@ -25,21 +25,21 @@ const KEPT_BEHIND_ANSWER_BYTES = 256 * 1024;
 /** Bytes of the body of request `sequence`. */
 export function receiveBody(connection: Connection, sequence: number, chunk: Buffer): void {
   const exchange = connection.receiving;
-  if (exchange === null || exchange.sequence !== sequence) return;
+  if (exchange === null || exchange.sequence !== sequence || connection.destroying) return;
   if (chunk.byteLength > 0) deliver(exchange, chunk);
 }
 
 /** The body of request `sequence` had no more than that, and no trailers. */
 export function completeBody(connection: Connection, sequence: number): void {
   const exchange = connection.receiving;
-  if (exchange !== null && exchange.sequence === sequence) complete(exchange);
+  if (exchange !== null && exchange.sequence === sequence && !connection.destroying) complete(exchange);
 }
 
 /** The end of the body, with trailers perhaps. */
 export function receiveEnd(connection: Connection, at: number): void {
   const exchange = connection.receiving;
   const { words, bytes } = connection.lane.slab;
-  if (exchange === null || exchange.sequence !== words[at + EventEnd.SEQUENCE]) return;
+  if (exchange === null || exchange.sequence !== words[at + EventEnd.SEQUENCE] || connection.destroying) return;
   const count = words[at + EventEnd.FIELD_COUNT];
   if (count > 0) {
     const base = EventEnd.BYTES + count * Field.BYTES;
@@ -99,6 +99,11 @@ function stop(exchange: Exchange): void {
 /** A body that flows again is read, whatever stopped it. */
 export function noteFlow(exchange: Exchange): void {
   if (exchange.unpiped && exchange.request._readableState.flowing === true) exchange.unpiped = false;
+}
+
+/** Whether so much of a body waits for its reader that Node would not have read on; older ones wait for less than we. */
+export function stopsNode({ connection, touched, request, bodyBytes }: Exchange): boolean {
+  return (touched ? request.readableLength : bodyBytes) >= (connection.server.highWaterMark ?? DEFAULT_BYTES);
 }
 
 /** The reader of a body has fallen behind: the engine hands over no more of it, until it is wanted or has ended. */

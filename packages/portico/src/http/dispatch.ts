@@ -10,6 +10,7 @@ import type { Connection } from '../lane/connection';
 import { complete } from './body';
 import { callbackFailed } from './client-error';
 import { Exchange } from './exchange';
+import { requestQueued } from './lifecycle';
 import { makeRequest, type Request } from './incoming-message';
 import { headBytes, minorVersion, requestField } from './request-fields';
 import { makeResponse, type Response } from './server-response';
@@ -43,6 +44,7 @@ function handle(exchange: Exchange): void {
   const request = exchange.request = makeRequest(exchange);
   if ((flags & REQUEST_FLAG_UPGRADE) !== 0 && upgrade(exchange, request)) return;
   connection.enqueue(exchange);
+  if (connection.queue !== null) requestQueued(connection);
   if ((flags & REQUEST_FLAG_COMPLETE) === 0) connection.beginBody(exchange);
   const response = exchange.response = makeResponse(exchange);
   // Of the class, or of the constructor of one that the program gave: all others come later.

@@ -8,7 +8,7 @@ import type { Connection } from '../lane/connection';
 import type { LaneSocket } from '../lane/socket';
 import type { Acknowledgement, Exchange } from './exchange';
 import { connectionReset } from './errors';
-import { answered, isBehind } from './body';
+import { answered, stopsNode } from './body';
 import { isHeard, isObserved } from './observation';
 import { Given } from './own-property';
 import { beginTurn, endTurn } from './socket-turns';
@@ -187,7 +187,7 @@ export function peerEnded(connection: Connection): void {
   }
   connection.peerHasEnded = true;
   // Node reads the end in a later turn of the loop than what came before it: handlers have had their turn by then.
-  if (connection.heardTurn !== connection.lane.turn) endWithPeer(connection);
+  if (connection.heardWake !== connection.lane.wake) endWithPeer(connection);
   else connection.resource.runInAsyncScope(setImmediate, undefined, endWithPeer, connection);
 }
 
@@ -199,21 +199,37 @@ function endWithPeer(connection: Connection): void {
   const { current } = connection;
   if (connection.destroying || connection.closed || !connection.peerHasEnded) return;
   if (!connection.ended && (connection.orphanedAcks > 0 || current !== null && hasAcks(current))) return;
-  // Node has not read the end yet where so much waits behind earlier answers that it has stopped reading.
-  const waiting = connection.queue?.reduce((bytes, { headSent, unsentBytes }) => bytes + unsentBytes + (headSent ? HEAD_BYTES : 0), 0) ?? 0;
-  if (!connection.ended && waiting >= getDefaultHighWaterMark(false)) return;
+  if (!connection.ended && connection.stopsReading && hasMuchWaiting(connection)) return;
   // Nor where a body waits for its reader.
-  const last = connection.queue?.at(-1) ?? current;
-  if (last !== null && !last.request.destroyed && isBehind(last)) {
+  const unread = [current, ...connection.queue ?? []].find((exchange) => exchange?.request.destroyed === false && stopsNode(exchange));
+  if (unread) {
     connection.peerHasEnded = false;
-    last.request.once('end', () => peerEnded(connection));
+    unread.request.once('end', () => {
+      connection.peerHasEnded = true;
+      setImmediate(endWithPeer, connection);
+    });
     return;
   }
+  const last = connection.queue?.at(-1) ?? current;
   if (last !== null && isBeingRead(last)) return void setImmediate(endWithPeer, connection);
   connection.peerHasEnded = false;
   // The socket's 'end' is what the server listens to.
   if (connection.hasSocket) endReadable(connection.laneSocket);
   else followPeer(connection);
+}
+
+/**
+ * A request has come behind others: as Node, which looks at it only then, we would read no more where so much waits of
+ * the answers before.
+ */
+export function requestQueued(connection: Connection): void {
+  connection.stopsReading = hasMuchWaiting(connection);
+}
+
+/** Whether so much waits behind the answer whose turn it is that Node reads nothing of the connection. */
+function hasMuchWaiting({ queue }: Connection): boolean {
+  const waiting = queue?.reduce((bytes, { headSent, unsentBytes }) => bytes + unsentBytes + (headSent ? HEAD_BYTES : 0), 0) ?? 0;
+  return waiting >= getDefaultHighWaterMark(false);
 }
 
 /** The peer has ended its side, and the program has seen it: ours ends too, unless the server leaves it open. */

@@ -52,7 +52,7 @@ export function end(this: Response, chunk?: unknown, encoding?: unknown, callbac
   if (allowed && this.chunkedEncoding) checkEncoding(body, encoding);
   this.finished = true;
   exchange.corked = 0;
-  if (exchange.connection.ended) return endUnsent(this, exchange);
+  if (exchange.connection.isOver) return endUnsent(this, exchange);
   finishOutput(this, exchange, allowed ? body : undefined, allowed ? length : 0, encoding as BufferEncoding | undefined);
   return this;
 }
@@ -90,7 +90,7 @@ function checkWritten(response: Response, bytes: number): void {
   if (isStrict(response) && bytes !== response._contentLength) throw contentLengthMismatch(bytes, response._contentLength as number);
 }
 
-/** `end` behind the end of the socket: nothing is sent, and as in Node the response never finishes. */
+/** `end` behind the end of the socket, or behind its destruction, which has yet to be told: nothing is sent, and as in Node the response never finishes. */
 function endUnsent(response: Response, exchange: Exchange): Response {
   exchange.ended = true;
   exchange.acknowledged = true;

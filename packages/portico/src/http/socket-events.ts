@@ -2,6 +2,8 @@
 
 import { kConnection, type LaneSocket } from '../lane/socket';
 import { answerBadRequest } from './client-error';
+import { stopsNode } from './body';
+import type { Exchange } from './exchange';
 import { abandonCurrent, abortIncoming, followPeer } from './lifecycle';
 
 /** Stands for Node's parser among the listeners of 'data', which programs count. The engine's parser has read it. */
@@ -43,7 +45,8 @@ export function onSocketTimeout(this: LaneSocket): void {
   const { server } = connection.server;
   const exchange = connection.current ?? connection.receiving;
   const request = exchange?.request;
-  const byRequest = request !== undefined && !request.complete && request.emit('timeout', this);
+  // Of a body that nobody reads Node does not have the end yet, where we may.
+  const byRequest = request !== undefined && (!request.complete || stopsNode(exchange as Exchange)) && request.emit('timeout', this);
   const byResponse = connection.current !== null && connection.current.response.emit('timeout', this);
   const byServer = server.emit('timeout', this);
   if (!byRequest && !byResponse && !byServer) this.destroy();

@@ -65,8 +65,10 @@ export class Connection implements TlsConnection {
   peerHasEnded = false;
   /** It did so in the middle of a request: what 'clientError' will tell when the socket has ended. */
   brokenOff: Error | undefined = undefined;
-  /** The lane's turn in which the peer's last bytes were told. */
-  heardTurn = 0;
+  /** So much waited when the last request came that Node would have stopped reading. */
+  stopsReading = false;
+  /** The wake of the engine in which the peer's last bytes were told. */
+  heardWake = 0;
   /** Nothing is read: the program has paused the socket, or a byte stream's reader is behind. */
   paused = false;
   errno = 0;
@@ -146,6 +148,11 @@ export class Connection implements TlsConnection {
   /** The socket if it has been made. */
   get existingSocket(): LaneSocket | null {
     return this.#socket;
+  }
+
+  /** The program has ended or destroyed the socket: an answer that is given now goes nowhere. */
+  get isOver(): boolean {
+    return this.ended || this.destroying || this.#socket?.writableEnded === true;
   }
 
   /** Both ends' addresses. */

@@ -47,7 +47,7 @@ export function dispatchEvents(lane: Lane, start: number, end: number): void {
     } else if (kind === layout.EVENT_REQUEST) {
       const connection = lane.connections[token & layout.SLOT_MASK];
       if (connection !== undefined && connection.token === token) {
-        connection.heardTurn = lane.turn;
+        connection.heardWake = lane.wake;
         receiveRequest(connection, at);
       }
     } else {
@@ -75,7 +75,7 @@ function isParsed(kind: number): boolean {
 function receiveChunk(lane: Lane, token: number, at: number): void {
   const connection = lane.connection(token);
   if (connection === undefined) return;
-  connection.heardTurn = lane.turn;
+  connection.heardWake = lane.wake;
   const { slab, slab: { words } } = lane;
   const sequence = words[at + layout.EventBody.SEQUENCE];
   const chunk = takeBytes(slab, (at << 2) + words[at + layout.EventBody.BYTES_OFFSET], words[at + layout.EventBody.BYTES_LENGTH]);
@@ -120,7 +120,7 @@ function dispatchScoped(connection: Connection, kind: number, at: number): void 
   const { slab, slab: { words } } = connection.lane;
   switch (kind) {
     case layout.EVENT_END:
-      connection.heardTurn = connection.lane.turn;
+      connection.heardWake = connection.lane.wake;
       return connection.failedIn === null ? receiveEnd(connection, at) : undefined;
     case layout.EVENT_FLUSHED:
       return receiveFlushed(connection, at);

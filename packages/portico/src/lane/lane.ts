@@ -18,6 +18,7 @@ import { CommandWriter } from './writer';
 
 /** Words shared with the add-on; see `EngineOptions.state`. */
 const STATE_WORDS = 8;
+const WAKE_WORD = 3;
 
 /** What one environment shares with its engine. */
 export class Lane {
@@ -81,6 +82,11 @@ export class Lane {
   /** The engine is lost, and all connections with it: for the program they were reset. */
   loseConnections(): void {
     for (const connection of this.connections) if (connection !== undefined) loseConnection(connection);
+  }
+
+  /** Counts the event loop's wakes of the engine. The batches of one come without a turn of the loop between them. */
+  get wake(): number {
+    return this.state[WAKE_WORD];
   }
 
   /** The connection a token names, if it lives. */

@@ -101,11 +101,11 @@ export class SocketHandle {
     return 0;
   }
 
-  /** `done` emits 'close': when the engine has let the connection go. */
+  /** `done` emits 'close': when the engine has let the connection go, and behind immediates, as libuv closes handles. */
   close(done?: () => void): void {
     const connection = this.#connection;
     connection.abort();
-    if (done !== undefined) connection.whenClosed(done);
+    if (done !== undefined) connection.whenClosed(() => void setImmediate(done));
   }
 }
 

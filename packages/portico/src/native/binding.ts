@@ -99,7 +99,8 @@ export interface EngineOptions {
   /**
    * Words shared with the add-on. `[0]`: bytes of `commands` not yet submitted; the add-on takes them after each
    * batch and before the event loop sleeps, and sets the word to 0. `[1]`: byte offset in the slab of the event in
-   * work, `[2]`: end of the batch; if `onEvents` throws, it is called again from `[1]`.
+   * work, `[2]`: end of the batch; if `onEvents` throws, it is called again from `[1]`. `[3]` counts
+   * how often the event loop has woken the engine; there may be several batches in one wake.
    */
   state: Int32Array;
   /** Where commands are written. */
