@@ -33,7 +33,7 @@ const CHOSEN = [
   },
   {
     reason: 'an answer arrives that node:http loses since it closes with bytes unread',
-    example: { row: 'big-1m-unread/200000/split/next/http10-kept/late/unwatched' },
+    example: { row: 'big-1m-unread/200000/split/next/http10-kept/late/unwatched', nodes: ['24', '26'] },
     async matches({ field, portico }, row, ask) {
       if (!field.startsWith('answer') || !isComplete(portico)) return false;
       // It is the answer to the same request without a body, which leaves nothing unread.
@@ -56,7 +56,7 @@ const CHOSEN = [
   },
   {
     reason: 'an answer that is destroyed while it waits for its turn ends the connection in its turn, and nothing of it is sent; Node 26 sends what was written of it, and hangs',
-    example: { row: 'queued-response-destroy/65536/at-once/pipelined/length/fast/unwatched' },
+    example: { row: 'queued-response-destroy/65536/at-once/pipelined/length/fast/unwatched', nodes: ['26'] },
     matches: ({ portico, outcome, outcomes }, { behaviour }) => behaviour.startsWith('queued-response-destroy') && some(outcomes, 'end', 'hangs') && outcome.end === 'ended'
       && /^(none|ended|aborted, error ECONNRESET, close \(.*\))$/.test(portico),
   },
@@ -73,7 +73,7 @@ const CHOSEN = [
   },
   {
     reason: 'behind a handler that threw what follows is refused with 400, and not only with the end of the connection',
-    example: { row: 'throws-after-end/65535/at-once/next/chunked/fast/unwatched' },
+    example: { row: 'throws/100/cut/next/http10/fast/watched', nodes: ['20'] },
     matches: ({ field, portico, node, outcome }, { behaviour, arrival }) => (/^throws-(after|in)-end$/.test(behaviour) || behaviour.startsWith('throws') && arrival === 'cut') && field.startsWith('answer')
       && portico === '400 0 bytes' && node === 'none' && outcome.end !== 'hangs',
   },
