@@ -7,9 +7,9 @@ pub struct Counters {
     pub connections_accepted: u64,
     /// Connections that are open now.
     pub connections_open: u64,
-    /// Request heads handed to the application.
+    /// Requests that have begun: their heads are complete.
     pub requests: u64,
-    /// Responses completed by the application.
+    /// Answers that are complete.
     pub responses: u64,
     /// Bytes received (TLS: as on the wire).
     pub bytes_read: u64,

@@ -33,7 +33,21 @@ impl Refusal {
         matches!(self, Self::Contradiction | Self::TimedOut)
     }
 
-    fn status(self) -> u16 {
+    /// What the body of the answer says.
+    pub(crate) fn text(self) -> String {
+        format!("{}\n", status::reason(self.status()).unwrap_or_default())
+    }
+
+    /// Field lines of the answer.
+    pub(crate) fn fields(self) -> String {
+        let mut fields = String::from("Content-Type: text/plain; charset=utf-8\r\n");
+        if let Self::Unavailable(seconds) = self {
+            fields.push_str(&format!("Retry-After: {seconds}\r\n"));
+        }
+        fields
+    }
+
+    pub(crate) fn status(self) -> u16 {
         match self {
             Self::BadTarget => 400,
             Self::NotFound => 404,
@@ -56,11 +70,8 @@ pub(crate) fn write(
 ) {
     let status = refusal.status();
     let reason = status::reason(status).unwrap_or_default();
-    let body = format!("{reason}\n");
-    let mut fields = String::from("Content-Type: text/plain; charset=utf-8\r\n");
-    if let Refusal::Unavailable(seconds) = refusal {
-        fields.push_str(&format!("Retry-After: {seconds}\r\n"));
-    }
+    let body = refusal.text();
+    let fields = refusal.fields();
     let connection = if keep {
         response_flag::CONNECTION_KEEP_ALIVE | response_flag::KEEP_ALIVE
     } else {

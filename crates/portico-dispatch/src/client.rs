@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use portico_channel::layout::event;
 use portico_channel::schema::View;
 use portico_channel::token;
+use portico_sys::{Address, Family};
 
 use crate::QueueId;
 use crate::flow::{Ack, Flow};
@@ -22,7 +23,6 @@ pub(crate) type MemberIndex = usize;
 #[derive(Debug)]
 pub(crate) struct Client {
     pub(crate) token: u32,
-    pub(crate) listener: u32,
     /// Address of our end.
     pub(crate) local: IpAddr,
     /// What it has shown of client certificates; `None` where no name of its listener asks for one.
@@ -116,7 +116,6 @@ impl Client {
         let ends = open.endpoints;
         Self {
             token: open.token,
-            listener: open.listener,
             local: address(ends.local_address, ends.local_family),
             admission,
             source: match ends.remote_family {
@@ -265,11 +264,18 @@ impl Clients {
 
 /// An address of `OPEN`. A Unix socket has none: no IP prefix is meant.
 fn address(bytes: [u8; 16], family: u16) -> IpAddr {
-    match family {
-        6 => IpAddr::V6(Ipv6Addr::from(bytes)),
-        _ => {
-            let [a, b, c, d, ..] = bytes;
-            IpAddr::V4(Ipv4Addr::new(a, b, c, d))
-        }
+    ip_of(bytes, family == 6)
+}
+
+/// An address of the engine's, likewise.
+pub(crate) fn ip_address(address: Address) -> IpAddr {
+    ip_of(address.bytes, address.family == Family::V6)
+}
+
+fn ip_of(bytes: [u8; 16], is_v6: bool) -> IpAddr {
+    if is_v6 {
+        return IpAddr::V6(Ipv6Addr::from(bytes));
     }
+    let [a, b, c, d, ..] = bytes;
+    IpAddr::V4(Ipv4Addr::new(a, b, c, d))
 }

@@ -1,5 +1,6 @@
 //! The dispatcher's state, and what every part of it does to members and connections.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,7 @@ use crate::member::Member;
 use crate::queue::Queue;
 use crate::response_timeouts::ResponseTimeouts;
 use crate::room::{RoomCall, UntakenCheck};
+use crate::routing::Routed;
 use crate::stats::RefusalCounts;
 use crate::{BrokenMember, QueueId, Routes};
 
@@ -54,6 +56,8 @@ pub(crate) struct Dispatcher {
     /// Members that may have an unfinished record.
     pub(crate) unfinished: Vec<MemberIndex>,
     pub(crate) draining: bool,
+    /// Requests of this turn that have been routed, in the order of their events.
+    pub(crate) routed: VecDeque<Routed>,
     /// Requests that no queue got.
     pub(crate) refusals: RefusalCounts,
     /// Answers that contradicted themselves.
@@ -85,6 +89,7 @@ impl Dispatcher {
             broken: Vec::new(),
             unfinished: Vec::new(),
             draining: false,
+            routed: VecDeque::new(),
             refusals: RefusalCounts::default(),
             disagreements: 0,
             started: Instant::now(),

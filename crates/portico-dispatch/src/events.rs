@@ -22,11 +22,12 @@ impl Dispatcher {
         loop {
             let offset = records.offset();
             let Some(Ok(record)) = records.next() else {
-                return;
+                break;
             };
             let bytes = events.get(offset..records.offset()).unwrap_or_default();
             self.handle_event(record, bytes);
         }
+        self.routed.clear();
     }
 
     fn handle_event(&mut self, record: RecordView<'_>, bytes: &[u8]) {
@@ -94,46 +95,33 @@ impl Dispatcher {
             // What is about to be answered is the end of the connection.
             return;
         }
-        let (listener, local, admission) =
-            (client.listener, client.local, client.admission.clone());
-        let routed = self.route(listener, local, admission.as_ref(), request);
-        let mut exchange = Exchange {
-            sequence: request.sequence(),
-            queue: crate::QueueId(0),
+        let sequence = request.sequence();
+        let Some(queue) = self.take_routed(token, sequence) else {
+            return;
+        };
+        let Some(client) = self.clients.find(token) else {
+            return;
+        };
+        let waits = facts.upgrade && !client.exchanges.is_empty();
+        client.exchanges.push_back(Exchange {
+            sequence,
+            queue,
             facts,
-            stage: Stage::Waiting,
+            stage: if waits { Stage::Behind } else { Stage::Waiting },
             receiving: !facts.complete,
             since_ms: self.now_ms,
             answer: Answer::Awaited,
             flow: Flow::default(),
-            records: Vec::new(),
+            records: if waits { bytes.to_vec() } else { Vec::new() },
             place: None,
             upload: None,
-        };
-        match routed {
-            Err(refusal) => {
-                self.refusals.count(refusal);
-                self.refuse(token, &exchange, refusal);
-            }
-            Ok(queue) => {
-                exchange.queue = queue;
-                let sequence = exchange.sequence;
-                if let Some(client) = self.clients.find(token) {
-                    let waits = facts.upgrade && !client.exchanges.is_empty();
-                    if waits {
-                        exchange.stage = Stage::Behind;
-                        exchange.records = bytes.to_vec();
-                    }
-                    client.exchanges.push_back(exchange);
-                    if waits {
-                        return;
-                    }
-                }
-                self.queue_mut(queue).requests += 1;
-                if facts.complete || self.admit_upload(token, sequence, queue) {
-                    self.place(token, sequence, queue, bytes);
-                }
-            }
+        });
+        if waits {
+            return;
+        }
+        self.queue_mut(queue).requests += 1;
+        if facts.complete || self.admit_upload(token, sequence, queue) {
+            self.place(token, sequence, queue, bytes);
         }
     }
 

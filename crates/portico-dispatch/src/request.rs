@@ -4,7 +4,6 @@ use portico_channel::RecordView;
 use portico_channel::layout::{event, request_flag};
 use portico_channel::schema::View;
 use portico_http::Method;
-use portico_http::semantics::field_name;
 use portico_http::semantics::response_framing::AnsweredRequest;
 
 /// A `REQUEST` record that the engine wrote.
@@ -25,19 +24,6 @@ impl<'a> Request<'a> {
 
     pub(crate) fn target(self) -> &'a [u8] {
         self.words.bytes(self.words.target)
-    }
-
-    /// The value of `Host`; an error if there is more than one.
-    pub(crate) fn host(self) -> Result<Option<&'a [u8]>, ManyHosts> {
-        let mut found = None;
-        for field in self.words.fields() {
-            if field.name_number == field_name::HOST
-                && found.replace(self.words.bytes(field.value)).is_some()
-            {
-                return Err(ManyHosts);
-            }
-        }
-        Ok(found)
     }
 
     /// Values of the fields with a name (lower case).
@@ -68,10 +54,6 @@ impl<'a> Request<'a> {
         }
     }
 }
-
-/// A request with more than one `Host` (RFC 9112, 3.2): where it belongs cannot be said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ManyHosts;
 
 impl Facts {
     /// What matters of it to the framing of its answer.

@@ -1,18 +1,20 @@
 //! From a request to its queue, and from the queue to a member.
+//!
+//! The queue is found when the engine offers the request, before anything is written about it: what no queue gets is
+//! answered there and then, and never becomes an event.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use portico_channel::Records;
 use portico_channel::layout::request_flag;
+use portico_engine::{Answer, Offer, Responder, Segment};
 use portico_router::{Lookup, Match};
 
 use crate::affinity;
 use crate::answers::Refusal;
-use crate::client::{Exchange, MemberIndex, Stage};
+use crate::client::{Exchange, MemberIndex, Stage, ip_address};
 use crate::dispatcher::Dispatcher;
 use crate::host_wide::Place;
-use crate::listening::Admission;
 use crate::queue::Waiting;
 use crate::request::Request;
 use crate::{Affinity, QueueId, Routes};
@@ -22,24 +24,69 @@ const RESERVED_RETRY_SECONDS: u32 = 5;
 /// How often a member is chosen anew when another shard has taken its last place.
 const CHOICES: usize = 4;
 
+/// A request that was offered, until the event comes that tells of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Routed {
+    token: u32,
+    sequence: u32,
+    queue: QueueId,
+}
+
+impl Responder for Dispatcher {
+    fn offer(&mut self, offer: &Offer<'_>) -> Option<Answer> {
+        let (token, sequence) = (offer.token(), offer.sequence());
+        let refusal = match self.route(offer) {
+            Ok(queue) => {
+                self.routed.push_back(Routed {
+                    token,
+                    sequence,
+                    queue,
+                });
+                return None;
+            }
+            Err(refusal) => refusal,
+        };
+        self.refusals.count(refusal);
+        let is_last = self
+            .clients
+            .find(token)
+            .is_none_or(|client| client.exchanges.is_empty());
+        Some(Answer {
+            status: refusal.status(),
+            fields: refusal.fields().into_bytes(),
+            body: vec![Segment::Owned(refusal.text().into_bytes())],
+            keep_alive: !(self.draining && is_last),
+        })
+    }
+}
+
 impl Dispatcher {
-    /// The queue of a request.
-    pub(crate) fn route(
-        &self,
-        listener: u32,
-        local_address: IpAddr,
-        admission: Option<&Admission>,
-        request: Request<'_>,
-    ) -> Result<QueueId, Refusal> {
-        let listening = self.listeners.get(&listener).ok_or(Refusal::NotFound)?;
+    /// The queue of a request that is offered.
+    fn route(&mut self, offer: &Offer<'_>) -> Result<QueueId, Refusal> {
+        let listening = self
+            .listeners
+            .get(&offer.listener().0)
+            .ok_or(Refusal::NotFound)?;
         let endpoint = listening.endpoint;
-        let host = request.host().map_err(|_| Refusal::BadTarget)?;
+        let (local_address, admission) = match self.clients.find(offer.token()) {
+            Some(client) => (client.local, client.admission.clone()),
+            // Its first request: the events that tell of the connection come behind it.
+            None => {
+                let mut admission = listening.admission();
+                if let Some(admission) = &mut admission {
+                    let server_name = offer.server_name().unwrap_or_default();
+                    admission.secured(server_name.as_bytes());
+                }
+                (ip_address(offer.local_address()), admission)
+            }
+        };
+        let head = offer.head();
         let lookup = Lookup {
             scheme: endpoint.scheme,
             port: endpoint.port,
-            host,
+            host: head.authority().map_err(|_| Refusal::BadTarget)?,
             local_address,
-            target: request.target(),
+            target: head.target(),
         };
         if admission.is_some_and(|admission| admission.is_misdirected(&lookup)) {
             return Err(Refusal::Misdirected);
@@ -51,6 +98,17 @@ impl Dispatcher {
             Err(error) if error.status() == 421 => Err(Refusal::Misdirected),
             Err(_) => Err(Refusal::BadTarget),
         }
+    }
+
+    /// The queue of a request that was passed in this turn.
+    pub(crate) fn take_routed(&mut self, token: u32, sequence: u32) -> Option<QueueId> {
+        // What stands before it was offered, and could not be told.
+        while let Some(routed) = self.routed.pop_front() {
+            if (routed.token, routed.sequence) == (token, sequence) {
+                return Some(routed.queue);
+            }
+        }
+        None
     }
 
     /// Gives a new request to a member, or has it wait, or refuses it. `records` is its head.

@@ -128,7 +128,9 @@ impl Loop {
     /// One turn of the shard; its events are handed on.
     fn turn(&mut self, wait: Option<Duration>) {
         let mut writer = EventWriter::new(&mut self.events);
-        let outcome = self.shard.turn(wait, &mut writer);
+        let outcome = self
+            .shard
+            .turn_with(wait, &mut writer, &mut self.dispatcher);
         let written = writer.len();
         self.dispatcher.update_clock();
         let events = self.events.get(..written).unwrap_or_default();

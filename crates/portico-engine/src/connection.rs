@@ -4,11 +4,10 @@
 
 mod commands;
 
-use portico_channel::EventWriter;
-
 use crate::core::Core;
 use crate::h1::H1;
 use crate::limits::{FLUSH_BYTES, READ_ROOM_BYTES, READS_PER_TURN};
+use crate::offer::Turn;
 use crate::pace::{Pace, TooSlow, Waiting};
 use crate::protocol::{Protocol, on_protocol};
 use crate::stop::Stop;
@@ -33,41 +32,37 @@ impl Connection {
     }
 
     /// Does what can be done now: sends, tells, reads and parses. Returns whether there is more to do at once.
-    pub(crate) fn drive(
-        &mut self,
-        core: &mut Core,
-        events: &mut EventWriter<'_>,
-    ) -> Result<bool, Stop> {
-        self.transport.write_flushed(core, events)?;
-        self.transport.write_tls_events(core, events)?;
+    pub(crate) fn drive(&mut self, core: &mut Core, turn: &mut Turn<'_, '_>) -> Result<bool, Stop> {
+        self.transport.write_flushed(core, turn.events)?;
+        self.transport.write_tls_events(core, turn.events)?;
         self.transport.close_if_tls_failed(core);
         self.transport.flush_if_possible(core);
-        let more = self.receive(core, events)?;
+        let more = self.receive(core, turn)?;
         on_protocol!(&mut self.protocol, protocol => {
-            protocol.handle_end(&mut self.transport, core, events)?;
+            protocol.handle_end(&mut self.transport, core, turn.events)?;
         });
         Ok(more)
     }
 
-    fn receive(&mut self, core: &mut Core, events: &mut EventWriter<'_>) -> Result<bool, Stop> {
+    fn receive(&mut self, core: &mut Core, turn: &mut Turn<'_, '_>) -> Result<bool, Stop> {
         on_protocol!(&mut self.protocol, protocol => {
             protocol.begin_turn();
             if protocol.has_held_input() {
-                protocol.parse_held(&mut self.transport, core, events)?;
+                protocol.parse_held(&mut self.transport, core, turn)?;
             }
         });
         for _ in 0..READS_PER_TURN {
             if !self.transport.is_readable() || !self.may_read(core) {
                 return Ok(self.has_more_for_a_turn());
             }
-            if events.remaining() < READ_ROOM_BYTES {
+            if turn.events.remaining() < READ_ROOM_BYTES {
                 return Err(Stop::NeedSpace(READ_ROOM_BYTES));
             }
             let mut buffer = std::mem::take(&mut core.receive);
             let result = match self.transport.receive(core, &mut buffer) {
                 Ok(Received::Bytes(count)) => {
                     let bytes = buffer.get_mut(..count).unwrap_or_default();
-                    self.handle_received(core, events, bytes)
+                    self.handle_received(core, turn, bytes)
                 }
                 Ok(Received::Nothing) => Ok(()),
                 Err(stop) => Err(stop),
@@ -97,7 +92,7 @@ impl Connection {
     fn handle_received(
         &mut self,
         core: &mut Core,
-        events: &mut EventWriter<'_>,
+        turn: &mut Turn<'_, '_>,
         bytes: &mut [u8],
     ) -> Result<(), Stop> {
         // Bytes that are dropped keep nothing alive.
@@ -105,26 +100,26 @@ impl Connection {
             self.transport.touch(core);
         }
         if self.transport.is_tls() {
-            return self.handle_encrypted(core, events, bytes);
+            return self.handle_encrypted(core, turn, bytes);
         }
         on_protocol!(&mut self.protocol, protocol => {
-            protocol.handle_input(&mut self.transport, core, events, bytes)
+            protocol.handle_input(&mut self.transport, core, turn, bytes)
         })
     }
 
     fn handle_encrypted(
         &mut self,
         core: &mut Core,
-        events: &mut EventWriter<'_>,
+        turn: &mut Turn<'_, '_>,
         bytes: &mut [u8],
     ) -> Result<(), Stop> {
         let mut plaintext = std::mem::take(&mut core.plaintext);
         plaintext.clear();
         let change = self.transport.decrypt(core, bytes, &mut plaintext);
         self.note_tls(core, change);
-        let written = self.transport.write_tls_events(core, events);
+        let written = self.transport.write_tls_events(core, turn.events);
         let result = on_protocol!(&mut self.protocol, protocol => match written {
-            Ok(()) => protocol.handle_input(&mut self.transport, core, events, &plaintext),
+            Ok(()) => protocol.handle_input(&mut self.transport, core, turn, &plaintext),
             Err(stop) => {
                 protocol.hold_input(&plaintext);
                 Err(stop)

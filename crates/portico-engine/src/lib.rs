@@ -15,6 +15,7 @@ mod h1;
 mod ids;
 mod limits;
 mod listener;
+mod offer;
 mod options;
 mod pace;
 mod protocol;
@@ -28,6 +29,7 @@ mod tls_contexts;
 mod transport;
 
 pub use ids::ListenerId;
+pub use offer::{Answer, Offer, Responder, Segment};
 pub use options::ListenerOptions;
 pub use portico_channel::{CommandError, Counters, TurnOutcome};
 pub use shard::Shard;

@@ -22,6 +22,7 @@ use crate::connection_table::ConnectionTable;
 use crate::core::Core;
 use crate::limits::READY_PER_TURN;
 use crate::listener::Listener;
+use crate::offer::{Responder, Turn};
 use crate::transport::lingering::Lingering;
 use crate::{CommandError, Counters, ListenerId, ListenerOptions, TurnOutcome};
 
@@ -93,7 +94,33 @@ impl Shard {
 
     /// Handles what is ready and writes event records. Waits at most `timeout` (`None`: not at all).
     pub fn turn(&mut self, timeout: Option<Duration>, events: &mut EventWriter<'_>) -> TurnOutcome {
-        match self.run_turn(timeout, events) {
+        self.turn_in(
+            timeout,
+            Turn {
+                events,
+                responder: None,
+            },
+        )
+    }
+
+    /// As [`Shard::turn`]. Each request is offered to `responder` before the application is told of it.
+    pub fn turn_with(
+        &mut self,
+        timeout: Option<Duration>,
+        events: &mut EventWriter<'_>,
+        responder: &mut dyn Responder,
+    ) -> TurnOutcome {
+        self.turn_in(
+            timeout,
+            Turn {
+                events,
+                responder: Some(responder),
+            },
+        )
+    }
+
+    fn turn_in(&mut self, timeout: Option<Duration>, mut turn: Turn<'_, '_>) -> TurnOutcome {
+        match self.run_turn(timeout, &mut turn) {
             // What fits is delivered first; the next turn may start with a fresh piece of memory.
             Err(bytes) => {
                 self.starved = true;

@@ -76,7 +76,7 @@ fn parsed(lines: &[u8]) -> Result<(Fields, portico_http::h1::Head), ParseErrorCo
         // A blank line among them ended the head.
         return Err(ParseErrorCode::InvalidHeaderToken);
     }
-    let field = |field: &portico_http::h1::Field| {
+    let field = |field: &portico_http::semantics::Field| {
         (
             field.name(&bytes).to_vec(),
             field.name_number,

@@ -4,7 +4,8 @@ use portico_channel::EventWriter;
 use portico_channel::layout::{event, request_flag};
 use portico_channel::schema::{Range, Record};
 use portico_http::ParseErrorCode;
-use portico_http::h1::{Expect, Field, Framing, Head};
+use portico_http::h1::{Expect, Framing, Head};
+use portico_http::semantics::Field;
 
 use super::H1;
 use super::parsing::to_usize;

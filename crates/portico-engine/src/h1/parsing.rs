@@ -2,6 +2,7 @@
 
 use portico_channel::EventWriter;
 use portico_http::h1::{Expect, Head, leading_blank};
+use portico_http::semantics::Scheme;
 use portico_http::{ParseError, ParseErrorCode};
 
 use super::H1;
@@ -11,6 +12,7 @@ use super::input::Phase;
 use crate::core::Core;
 use crate::exchanges::BodyWish;
 use crate::limits::{PACKET_OUTPUT_BYTES, REQUESTS_PER_TURN};
+use crate::offer::{Answer, Offer, Responder, Turn};
 use crate::stop::Stop;
 use crate::transport::Transport;
 
@@ -52,7 +54,7 @@ impl H1 {
         &mut self,
         transport: &mut Transport,
         core: &mut Core,
-        events: &mut EventWriter<'_>,
+        turn: &mut Turn<'_, '_>,
         bytes: &[u8],
     ) -> Result<(), Stop> {
         if bytes.is_empty() {
@@ -61,10 +63,10 @@ impl H1 {
         if !self.input.rest.is_empty() {
             let packet_at = self.input.rest.len();
             self.input.rest.extend_from_slice(bytes);
-            return self.parse_rest(transport, core, events, packet_at);
+            return self.parse_rest(transport, core, turn, packet_at);
         }
         let mut used = 0;
-        let result = self.parse(transport, core, events, bytes, &mut used, 0);
+        let result = self.parse(transport, core, turn, bytes, &mut used, 0);
         if let Some(rest) = bytes.get(used..)
             && !rest.is_empty()
             && self.wants_rest()
@@ -79,9 +81,9 @@ impl H1 {
         &mut self,
         transport: &mut Transport,
         core: &mut Core,
-        events: &mut EventWriter<'_>,
+        turn: &mut Turn<'_, '_>,
     ) -> Result<(), Stop> {
-        self.parse_rest(transport, core, events, 0)
+        self.parse_rest(transport, core, turn, 0)
     }
 
     /// The same; `packet_at` is where in it begins what was received last.
@@ -89,12 +91,12 @@ impl H1 {
         &mut self,
         transport: &mut Transport,
         core: &mut Core,
-        events: &mut EventWriter<'_>,
+        turn: &mut Turn<'_, '_>,
         packet_at: usize,
     ) -> Result<(), Stop> {
         let rest = std::mem::take(&mut self.input.rest);
         let mut used = 0;
-        let result = self.parse(transport, core, events, &rest, &mut used, packet_at);
+        let result = self.parse(transport, core, turn, &rest, &mut used, packet_at);
         if self.wants_rest() {
             self.input.rest = rest;
             self.input.drop_used(used);
@@ -197,7 +199,7 @@ impl H1 {
         &mut self,
         transport: &mut Transport,
         core: &mut Core,
-        events: &mut EventWriter<'_>,
+        turn: &mut Turn<'_, '_>,
         bytes: &[u8],
         used: &mut usize,
         packet_at: usize,
@@ -214,12 +216,14 @@ impl H1 {
                 return Ok(Pause::Turn);
             }
             let step = match self.input.phase {
-                Phase::Head => self.parse_head(transport, core, events, input)?,
-                Phase::Sized { left } => Ok(self.parse_sized(transport, events, input, left)?),
-                Phase::Chunked(_) => self.parse_chunked(transport, core, events, input)?,
-                Phase::Raw => Ok(Step::Used(write_raw(transport, events, input)?)),
+                Phase::Head => self.parse_head(transport, core, turn, input)?,
+                Phase::Sized { left } => {
+                    Ok(self.parse_sized(transport, turn.events, input, left)?)
+                }
+                Phase::Chunked(_) => self.parse_chunked(transport, core, turn.events, input)?,
+                Phase::Raw => Ok(Step::Used(write_raw(transport, turn.events, input)?)),
                 Phase::Ignored { left } => {
-                    self.write_later_client_error(transport, events, input)?;
+                    self.write_later_client_error(transport, turn.events, input)?;
                     Ok(Step::Used(self.ignore(input, left)))
                 }
                 Phase::Upgrade { .. } | Phase::Stopped => return Ok(Pause::Blocked),
@@ -229,7 +233,7 @@ impl H1 {
                 Ok(Step::Pause(pause)) => return Ok(pause),
                 Err(error) => {
                     let packet = packet_with(bytes, packet_at, *used + error.offset);
-                    self.refuse(transport, core, events, error.code, packet)?;
+                    self.refuse(transport, core, turn.events, error.code, packet)?;
                     return Ok(Pause::Blocked);
                 }
             }
@@ -242,7 +246,7 @@ impl H1 {
         &mut self,
         transport: &mut Transport,
         core: &mut Core,
-        events: &mut EventWriter<'_>,
+        turn: &mut Turn<'_, '_>,
         input: &[u8],
     ) -> Result<Result<Step, ParseError>, Stop> {
         if matches!(input.first(), Some(b'\r' | b'\n')) {
@@ -261,24 +265,32 @@ impl H1 {
             Ok(None) => Ok(Ok(Step::Pause(Pause::NeedMore))),
             Err(error) => Ok(Err(error)),
             Ok(Some(head)) => {
-                self.hand_over(transport, core, events, input, &head)?;
+                self.hand_over(transport, core, turn, input, &head)?;
                 Ok(Ok(Step::Used(to_usize(head.head_bytes))))
             }
         }
     }
 
-    /// Begins the exchange of a head, and tells the application of it.
+    /// Begins the exchange of a head, offers it to the responder if there is one, and else tells the application.
     #[inline]
     fn hand_over(
         &mut self,
         transport: &mut Transport,
         core: &mut Core,
-        events: &mut EventWriter<'_>,
+        turn: &mut Turn<'_, '_>,
         input: &[u8],
         head: &Head,
     ) -> Result<(), Stop> {
-        self.exchanges.begin(head.expect == Expect::Continue);
-        if let Err(stop) = self.write_request(transport, core, events, input, head) {
+        let sequence = self.exchanges.begin(head.expect == Expect::Continue);
+        let answer = match &mut turn.responder {
+            None => None,
+            Some(responder) => offer(*responder, transport, core, sequence, input, head),
+        };
+        let told = match answer {
+            None => self.write_request(transport, core, turn.events, input, head),
+            Some(_) => transport.announce(core, turn.events),
+        };
+        if let Err(stop) = told {
             // The head is parsed again when there is room for the event.
             self.exchanges.take_back();
             return Err(stop);
@@ -288,7 +300,9 @@ impl H1 {
         self.input.keep_alive = head.keep_alive;
         transport.become_busy();
         core.counters.requests += 1;
-        if head.upgrade {
+        if let Some(answer) = answer {
+            self.answer(transport, core, sequence, head, answer);
+        } else if head.upgrade {
             let attached = input.len() - to_usize(head.head_bytes).min(input.len());
             self.input.phase = Phase::Upgrade {
                 framing: head.framing,
@@ -330,6 +344,30 @@ impl H1 {
         transport.arm_close(core);
         Ok(())
     }
+}
+
+/// Offers a request.
+#[inline(never)]
+fn offer(
+    responder: &mut dyn Responder,
+    transport: &Transport,
+    core: &Core,
+    sequence: u32,
+    input: &[u8],
+    head: &Head,
+) -> Option<Answer> {
+    let scheme = if transport.is_tls() {
+        Scheme::Https
+    } else {
+        Scheme::Http
+    };
+    let listener = core.listeners.find(transport.listener());
+    responder.offer(&Offer {
+        sequence,
+        head: head.request(core.parser.fields(), input, scheme),
+        transport,
+        accepted_at: listener.and_then(|listener| listener.accepted_at),
+    })
 }
 
 /// What came last of `bytes`, and where in it `place` is: an error is told with its packet, as Node does, and not with

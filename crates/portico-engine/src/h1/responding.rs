@@ -2,7 +2,7 @@
 
 use portico_channel::layout::response_flag;
 use portico_http::h1::{
-    BodyFraming, CHUNK_END, ConnectionField, KeepAlive, ResponseHead, write_chunk_size,
+    BodyFraming, CHUNK_END, ConnectionField, Head, KeepAlive, ResponseHead, write_chunk_size,
     write_last_chunk, write_response_head,
 };
 
@@ -11,7 +11,10 @@ use super::input::Phase;
 use crate::answer::{AnswerHead, Payload};
 use crate::core::Core;
 use crate::exchanges::BodyWish;
+use crate::offer::{Answer, Segment};
 use crate::transport::{AfterFlush, Transport};
+use portico_http::Method;
+use portico_http::semantics::status;
 
 impl H1 {
     /// `RESPOND`. A second head for a request is ignored.
@@ -44,6 +47,50 @@ impl H1 {
         };
         write_head(core, listener, out, head);
         self.write_body_part(transport, core, sequence, head.flags, body);
+    }
+
+    /// Gives the whole answer to a request that the application is not told of. Nothing of its body is read.
+    pub(super) fn answer(
+        &mut self,
+        transport: &mut Transport,
+        core: &mut Core,
+        sequence: u32,
+        head: &Head,
+        answer: Answer,
+    ) {
+        let keep_alive = answer.keep_alive && head.keep_alive && head.framing.is_empty();
+        if keep_alive {
+            self.message_complete();
+        } else {
+            self.input.unread_at_close |= !head.framing.is_empty();
+            self.ignore_the_rest();
+        }
+        let connection = if keep_alive {
+            response_flag::CONNECTION_KEEP_ALIVE | response_flag::KEEP_ALIVE
+        } else {
+            response_flag::CONNECTION_CLOSE | response_flag::CLOSE
+        };
+        let reason = status::reason(answer.status).unwrap_or_default();
+        let length: usize = answer.body.iter().map(Segment::len).sum();
+        let nothing = Payload {
+            bytes: &[],
+            external: None,
+        };
+        let answer_head = AnswerHead {
+            status: answer.status,
+            flags: response_flag::DATE | response_flag::CONTENT_LENGTH | connection,
+            template: 0,
+            reason: reason.as_bytes(),
+            fields: &answer.fields,
+            content_length: u64::try_from(length).unwrap_or(u64::MAX),
+        };
+        self.respond(transport, core, sequence, &answer_head, nothing);
+        if head.method != Method::Head {
+            for segment in &answer.body {
+                segment.lend(|body| self.data(transport, core, sequence, 0, body));
+            }
+        }
+        self.end(transport, core, sequence, 0, &[]);
     }
 
     /// `DATA`.
@@ -298,7 +345,7 @@ impl H1 {
     /// No further request is wanted. A body that is still coming is read and dropped.
     fn close_input(&mut self) {
         if !matches!(self.input.phase, Phase::Stopped) {
-            self.input.unread_at_close = self.input.is_in_body() || !self.input.rest.is_empty();
+            self.input.unread_at_close |= self.input.is_in_body() || !self.input.rest.is_empty();
             self.input.drop_rest();
             self.ignore_the_rest();
         }

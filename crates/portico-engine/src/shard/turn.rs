@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use portico_channel::EventWriter;
 use portico_channel::layout::timeout_kind;
 
 use super::Shard;
 use crate::TurnOutcome;
 use crate::core::{Core, PendingEvent};
 use crate::limits::READY_PER_TURN;
+use crate::offer::Turn;
 use crate::stop::Stop;
 use crate::timers::{Key, LISTENER_KEY};
 use crate::transport::{Expired, millis};
@@ -27,26 +27,26 @@ impl Shard {
     pub(super) fn run_turn(
         &mut self,
         timeout: Option<Duration>,
-        events: &mut EventWriter<'_>,
+        turn: &mut Turn<'_, '_>,
     ) -> Result<TurnOutcome, usize> {
         self.core.clock.update();
-        self.write_pending(events)?;
+        self.write_pending(turn.events)?;
         let mut full = false;
         if !self.starved {
             self.watch_new();
-            let idle = !self.has_pending_events() && events.is_empty();
+            let idle = !self.has_pending_events() && turn.events.is_empty();
             let wait = if idle {
                 timeout.unwrap_or(Duration::ZERO)
             } else {
                 Duration::ZERO
             };
             full = self.gather_ready(wait);
-            self.write_pending(events)?;
+            self.write_pending(turn.events)?;
         }
-        let result = self.drive_work(events);
+        let result = self.drive_work(turn);
         self.flush_dirty();
         result?;
-        self.write_pending(events)?;
+        self.write_pending(turn.events)?;
         Ok(if full || self.has_pending_events() {
             TurnOutcome::More
         } else {
@@ -130,7 +130,7 @@ impl Shard {
     }
 
     /// Drives each connection on the list of work once.
-    fn drive_work(&mut self, events: &mut EventWriter<'_>) -> Result<(), usize> {
+    fn drive_work(&mut self, turn: &mut Turn<'_, '_>) -> Result<(), usize> {
         for _ in 0..self.core.work.len() {
             let Some(token) = self.core.work.pop_front() else {
                 break;
@@ -139,7 +139,7 @@ impl Shard {
                 continue;
             };
             connection.transport.unschedule();
-            match connection.drive(&mut self.core, events) {
+            match connection.drive(&mut self.core, turn) {
                 Ok(false) => {}
                 Ok(true) => connection.transport.schedule(&mut self.core),
                 Err(Stop::NeedSpace(bytes)) => {
@@ -300,7 +300,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     use portico_channel::layout::{command, event, response_flag as flag};
-    use portico_channel::{CommandWriter, Records, Response};
+    use portico_channel::{CommandWriter, EventWriter, Records, Response};
 
     use super::*;
     use crate::limits::CLIENT_ERROR_MS;

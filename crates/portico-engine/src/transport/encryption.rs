@@ -33,6 +33,11 @@ impl Transport {
         self.tls.is_some()
     }
 
+    /// The server name of the handshake, until its facts are forgotten.
+    pub(crate) fn server_name(&self) -> Option<&str> {
+        self.tls.as_ref()?.facts()?.server_name.as_deref()
+    }
+
     pub(crate) fn is_handshaking(&self) -> bool {
         self.tls.as_ref().is_some_and(|tls| tls.is_handshaking())
     }

@@ -25,15 +25,18 @@ impl Transport {
         }
     }
 
+    /// Our address, which need not be asked for where the listener accepts at one only.
+    pub(crate) fn local_address(&self, accepted_at: Option<Address>) -> Address {
+        accepted_at.unwrap_or_else(|| socket::local_address(&self.socket))
+    }
+
     pub(super) fn write_open(
         &mut self,
         core: &Core,
         events: &mut EventWriter<'_>,
     ) -> Result<(), Stop> {
         let listener = core.listeners.find(self.listener);
-        let local = listener
-            .and_then(|listener| listener.accepted_at)
-            .unwrap_or_else(|| socket::local_address(&self.socket));
+        let local = self.local_address(listener.and_then(|listener| listener.accepted_at));
         // An adopted socket may be a Unix one whatever its listener.
         let is_unix = local.family == Family::None && self.remote.family == Family::None;
         let mut flags = if is_unix { open_flag::UNIX } else { 0 };

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use portico_channel::layout::{event, response_flag as flag};
 use portico_channel::schema::{Record, View};
 use portico_channel::{CommandWriter, EventWriter, External, Records, Response};
-use portico_engine::{ListenerId, ListenerOptions, Shard, TurnOutcome};
+use portico_engine::{ListenerId, ListenerOptions, Responder, Shard, TurnOutcome};
 
 /// How long anything may take before a test fails.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -98,6 +98,8 @@ pub(crate) struct Server {
     pub(crate) listener: ListenerId,
     pub(crate) address: SocketAddr,
     pub(crate) commands: CommandWriter,
+    /// Who is offered each request.
+    pub(crate) responder: Option<Box<dyn Responder>>,
     memory: Vec<u8>,
 }
 
@@ -146,6 +148,7 @@ impl Server {
             listener,
             address,
             commands: CommandWriter::new(),
+            responder: None,
             memory: vec![0; bytes],
         }
     }
@@ -160,7 +163,12 @@ impl Server {
     /// One turn that waits at most so long.
     pub(crate) fn turn(&mut self, wait: Duration) -> Vec<Event> {
         let mut events = EventWriter::new(&mut self.memory);
-        let outcome = self.shard.turn(Some(wait), &mut events);
+        let outcome = match &mut self.responder {
+            None => self.shard.turn(Some(wait), &mut events),
+            Some(responder) => self
+                .shard
+                .turn_with(Some(wait), &mut events, responder.as_mut()),
+        };
         let found = decode(events.written());
         if let TurnOutcome::NeedSpace(bytes) = outcome
             && found.is_empty()

@@ -1,7 +1,6 @@
 //! A parsed request head: what the engine must know about it without looking at the fields again.
 
-use super::field::Span;
-use crate::semantics::Method;
+use crate::semantics::{Authority, Field, Method, RequestHead, Scheme, Span, Version, field_name};
 
 /// A complete request head. The fields are in [`super::HeadParser::fields`] until the next call of the parser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +27,42 @@ pub struct Head {
     pub start: u32,
     /// Number of bytes up to and including the blank line at the end; the body starts here.
     pub head_bytes: u32,
+}
+
+impl Head {
+    /// The same without what is HTTP/1's own. `fields` are the parser's, `bytes` what was parsed.
+    #[must_use]
+    pub fn request<'a>(
+        &self,
+        fields: &'a [Field],
+        bytes: &'a [u8],
+        scheme: Scheme,
+    ) -> RequestHead<'a> {
+        let mut hosts = fields
+            .iter()
+            .filter(|field| field.name_number == field_name::HOST);
+        let authority = match (hosts.next(), hosts.next()) {
+            (None, _) => Authority::None,
+            (Some(host), None) => Authority::At(Span {
+                offset: host.value_offset,
+                length: host.value_length,
+            }),
+            (Some(_), Some(_)) => Authority::Ambiguous,
+        };
+        RequestHead {
+            bytes,
+            fields,
+            method: self.method,
+            version: match self.minor_version {
+                0 => Version::Http10,
+                _ => Version::Http11,
+            },
+            scheme,
+            authority,
+            target: self.target,
+            has_body: !self.framing.is_empty(),
+        }
+    }
 }
 
 /// How the end of a request's body is found (RFC 9112, section 6.3).

@@ -16,7 +16,6 @@ mod response;
 pub use chunked::{ChunkEvent, ChunkedDecoder};
 pub use date::{DateCache, HTTP_DATE_LENGTH};
 pub use error::{ParseError, ParseErrorCode};
-pub use field::{Field, Span};
 pub use field_lines::{
     FieldLine, FieldLines, NoFieldLine, are_trailers, is_interim_head, read_framing,
 };

@@ -3,9 +3,10 @@
 use super::facts::Place;
 use super::progress::Progress;
 use crate::h1::error::{ParseError, ParseErrorCode as Code};
-use crate::h1::field::{Field, FieldList};
+use crate::h1::field::FieldList;
 use crate::h1::limits::{ExcessFields, HeadLimits, InvalidHosts};
 use crate::scan;
+use crate::semantics::Field;
 use crate::semantics::field_name::{self, CONTENT_LENGTH, PROXY_CONNECTION};
 use crate::semantics::field_value::trim_end;
 

@@ -17,9 +17,10 @@ pub use progress::Progress;
 use progress::Stage;
 
 use super::error::{ParseError, ParseErrorCode};
-use super::field::{Field, FieldList};
+use super::field::FieldList;
 use super::head::Head;
 use super::limits::HeadLimits;
+use crate::semantics::Field;
 
 /// Parses request heads. Holds nothing of a connection but the fields of the last head, so one parser serves all
 /// connections of a shard.

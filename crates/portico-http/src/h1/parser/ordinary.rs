@@ -10,12 +10,13 @@
 
 use super::facts::Facts;
 use super::progress::RequestLine;
-use crate::h1::field::{Field, FieldList, Span};
+use crate::h1::field::FieldList;
 use crate::h1::head::Head;
 use crate::h1::limits::HeadLimits;
 use crate::scan;
 use crate::semantics::Method;
 use crate::semantics::field_name::{self, HOST, PROXY_CONNECTION};
+use crate::semantics::{Field, Span};
 
 /// Parses the head at the start of `bytes`, or returns `None` for the careful parser to look at it.
 #[inline]

@@ -2,8 +2,8 @@
 
 use super::facts::Facts;
 use super::target::TargetState;
-use crate::h1::field::Span;
 use crate::semantics::Method;
+use crate::semantics::Span;
 
 /// How far the incomplete head of one connection has been checked, so that bytes are not looked at again for each
 /// byte that arrives. A new head starts with `Progress::default()`; after a complete head or an error it is that again.

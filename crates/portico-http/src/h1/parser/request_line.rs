@@ -4,9 +4,9 @@ use super::leading_blank;
 use super::progress::{Progress, Stage};
 use super::target::{self, TargetState};
 use crate::h1::error::{ParseError, ParseErrorCode as Code};
-use crate::h1::field::Span;
 use crate::h1::limits::HeadLimits;
 use crate::semantics::Method;
+use crate::semantics::Span;
 
 /// Parses on from `state`. False: more bytes are needed.
 pub(super) fn parse(
