@@ -12,6 +12,7 @@ mod events;
 mod input;
 mod parsing;
 mod responding;
+mod step;
 
 use portico_channel::EventWriter;
 use portico_http::ParseErrorCode;

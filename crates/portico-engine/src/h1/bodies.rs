@@ -8,7 +8,7 @@ use portico_http::h1::ChunkEvent;
 
 use super::H1;
 use super::input::Phase;
-use super::parsing::{Pause, Step};
+use super::step::{Pause, Step};
 use crate::core::Core;
 use crate::exchanges::BodyWish;
 use crate::limits::BODY_PIECE_BYTES;

@@ -8,7 +8,6 @@ use portico_http::h1::{Expect, Framing, Head};
 use portico_http::semantics::Field;
 
 use super::H1;
-use super::parsing::to_usize;
 use crate::core::Core;
 use crate::stop::Stop;
 use crate::transport::Transport;
@@ -151,4 +150,8 @@ fn entries(fields: &[Field], base: u32) -> impl Iterator<Item = event::Field> {
             length: field.value_length,
         },
     })
+}
+
+pub(super) fn to_usize(value: u32) -> usize {
+    usize::try_from(value).unwrap_or(usize::MAX)
 }

@@ -7,33 +7,15 @@ use portico_http::{ParseError, ParseErrorCode};
 
 use super::H1;
 use super::bodies::write_raw;
-use super::events::write_client_error;
+use super::events::{to_usize, write_client_error};
 use super::input::Phase;
+use super::step::{Pause, Step};
 use crate::core::Core;
 use crate::exchanges::BodyWish;
 use crate::limits::{PACKET_OUTPUT_BYTES, REQUESTS_PER_TURN};
 use crate::offer::{Answer, Offer, Responder, Turn};
 use crate::stop::Stop;
 use crate::transport::Transport;
-
-/// Why parsing paused without an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pause {
-    /// Everything that can be used without further bytes is used.
-    NeedMore,
-    /// The application has to do something first: answer, resume, decide on an upgrade.
-    Blocked,
-    /// Enough for a turn.
-    Turn,
-}
-
-/// What one step of parsing did.
-pub(super) enum Step {
-    /// So many bytes are used; go on.
-    Used(usize),
-    /// Pause.
-    Pause(Pause),
-}
 
 impl H1 {
     /// A turn begins.
@@ -375,8 +357,4 @@ fn offer(
 fn packet_with(bytes: &[u8], packet_at: usize, place: usize) -> (&[u8], usize) {
     let start = if packet_at <= place { packet_at } else { 0 };
     (bytes.get(start..).unwrap_or_default(), place - start)
-}
-
-pub(super) fn to_usize(value: u32) -> usize {
-    usize::try_from(value).unwrap_or(usize::MAX)
 }

@@ -8,11 +8,11 @@ use std::sync::atomic::Ordering;
 use portico_channel::Sleeper;
 use portico_channel::token::{Division, Recipient};
 use portico_channel::{EventWriter, External, RecordView, Records};
-use portico_sys::{Errno, Wake, socket};
+use portico_sys::{Wake, socket};
 
 use super::MAX_THREADS;
 use super::application_lane::Lane;
-use super::engine_end::Application;
+use super::lane::{Application, gone};
 use crate::{CommandError, Counters, ListenerId, ListenerOptions, Shard, TurnOutcome};
 
 /// Shards on threads of their own, with the interface of a [`Shard`] but for [`ThreadedEngine::take`] and
@@ -329,9 +329,4 @@ impl Drop for ThreadedEngine {
 
 fn first_of<T>(results: Vec<T>) -> io::Result<T> {
     results.into_iter().next().ok_or_else(gone)
-}
-
-/// A thread that does not answer has ended by a panic.
-pub(super) fn gone() -> io::Error {
-    io::Error::from_raw_os_error(Errno::PIPE.raw_os_error())
 }

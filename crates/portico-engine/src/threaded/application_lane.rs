@@ -10,9 +10,8 @@ use portico_channel::{
     CommandWriter, EventWriter, External, RecordView, Records, RingReader, RingWriter, ring,
 };
 
-use super::application_end::gone;
-use super::engine_end::{Application, EngineEnd};
-use super::lane::{BESIDE, Beside, Shared};
+use super::engine_end::EngineEnd;
+use super::lane::{Application, BESIDE, Beside, Shared, gone, write_to_ring};
 use super::lending::{Lending, Parcel, Returned};
 use crate::Shard;
 use crate::limits::{BESIDE_BYTES, RING_BYTES};
@@ -258,19 +257,6 @@ impl Lane {
     pub(super) fn is_empty(&self) -> bool {
         self.events.is_empty() && self.large.is_none() && !self.shared.has_returned()
     }
-}
-
-/// Whether there was room.
-pub(super) fn write_to_ring(ring: &mut RingWriter, record: &[u8]) -> bool {
-    let Some(space) = ring
-        .reserve(record.len())
-        .and_then(|space| space.get_mut(..record.len()))
-    else {
-        return false;
-    };
-    space.copy_from_slice(record);
-    ring.commit(record.len());
-    true
 }
 
 /// The connections whose end is among some records.

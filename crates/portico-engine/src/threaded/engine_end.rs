@@ -6,12 +6,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use portico_channel::{
-    CommandWriter, EventWriter, External, LentBytes, Records, RingReader, RingWriter, Sleeper,
+    CommandWriter, EventWriter, External, LentBytes, Records, RingReader, RingWriter,
 };
-use portico_sys::Wake;
 
-use super::application_lane::write_to_ring;
-use super::lane::{BESIDE, Beside, Piece, Shared};
+use super::lane::{Application, BESIDE, Beside, Piece, Shared, write_to_ring};
 use crate::limits::TURN_ROOM_BYTES;
 use crate::{Shard, TurnOutcome};
 
@@ -28,21 +26,6 @@ pub(super) struct EngineEnd {
     pub(super) events: RingWriter,
     /// The application's thread, which one descriptor wakes for all engine threads.
     pub(super) application: Arc<Application>,
-}
-
-/// How the application's thread is woken.
-#[derive(Debug)]
-pub(super) struct Application {
-    pub(super) wake: Wake,
-    pub(super) sleeper: Sleeper,
-}
-
-impl Application {
-    pub(super) fn wake_if_asleep(&self) {
-        if self.sleeper.must_be_woken() {
-            self.wake.wake();
-        }
-    }
 }
 
 impl EngineEnd {

@@ -1,13 +1,13 @@
 //! What the application's thread and one engine thread share besides the rings.
 
 use std::collections::VecDeque;
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use portico_channel::{LentBytes, Mailbox, RecordView, Sleeper};
-use portico_sys::Wake;
+use portico_channel::{LentBytes, Mailbox, RecordView, RingWriter, Sleeper};
+use portico_sys::{Errno, Wake};
 
-use super::engine_end::Application;
 use super::lending::Returned;
 use crate::limits::SPARE_BYTES;
 use crate::{CommandError, Shard};
@@ -15,6 +15,21 @@ use crate::{CommandError, Shard};
 /// Kind of the record that stands in a ring for what travels beside it: a submission, or events. Not part of the layout:
 /// it never leaves this module.
 pub(super) const BESIDE: u32 = 255;
+
+/// How the application's thread is woken.
+#[derive(Debug)]
+pub(super) struct Application {
+    pub(super) wake: Wake,
+    pub(super) sleeper: Sleeper,
+}
+
+impl Application {
+    pub(super) fn wake_if_asleep(&self) {
+        if self.sleeper.must_be_woken() {
+            self.wake.wake();
+        }
+    }
+}
 
 /// A submission that travels beside the ring.
 #[derive(Debug)]
@@ -235,6 +250,24 @@ impl Shared {
     pub(super) fn is_stopping(&self) -> bool {
         self.stop.load(Ordering::Acquire)
     }
+}
+
+/// Whether there was room.
+pub(super) fn write_to_ring(ring: &mut RingWriter, record: &[u8]) -> bool {
+    let Some(space) = ring
+        .reserve(record.len())
+        .and_then(|space| space.get_mut(..record.len()))
+    else {
+        return false;
+    };
+    space.copy_from_slice(record);
+    ring.commit(record.len());
+    true
+}
+
+/// A thread that does not answer has ended by a panic.
+pub(super) fn gone() -> io::Error {
+    io::Error::from_raw_os_error(Errno::PIPE.raw_os_error())
 }
 
 #[cfg(test)]
