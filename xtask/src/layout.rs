@@ -41,7 +41,9 @@ pub(crate) fn generate() -> Result<String, String> {
         }
     }
     out += "\n/** Words that every record begins with. */\nexport const enum RecordHead {\n  SIZE = 0,\n  KIND = 1,\n  \
-            KIND_MASK = 255,\n  FLAGS_SHIFT = 8,\n  TOKEN = 2,\n}\n";
+            KIND_MASK = 255,\n  FLAGS_SHIFT = 8,\n  TOKEN = 2,\n}\n\n\
+            /** Words of a range, from its first. */\nexport const enum RangeWords {\n  OFFSET = 0,\n  LENGTH = 1,\n}\n\n\
+            /** Words of a number of 64 bits, from its first. */\nexport const enum LongWords {\n  LOW = 0,\n  HIGH = 1,\n}\n";
     for group in groups() {
         let doc = format!("{} Places count from its first word.", one_line(group.doc));
         out += &places(group.type_name, &doc, group.words, 0)?;

@@ -1,6 +1,6 @@
 //! Generates what exists twice: `cargo run -p xtask -- generate` writes the TypeScript copies of the tables that Rust
 //! owns and the reference pages of the configuration and of the records, `-- check` fails if a copy is out of date, or an
-//! import runs against the layers of the crates or the folders of the package.
+//! import runs against the layers of the crates or the folders of the package, or a word of a record is named by a number.
 
 mod folders;
 mod layers;
@@ -8,6 +8,7 @@ mod layout;
 mod records;
 mod tables;
 mod tls;
+mod word_indexes;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,7 +24,9 @@ fn main() -> ExitCode {
     };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let result = run(&root, check).and_then(|()| match check {
-        true => layers::check(&root).and_then(|()| folders::check(&root)),
+        true => layers::check(&root)
+            .and_then(|()| folders::check(&root))
+            .and_then(|()| word_indexes::check(&root)),
         false => Ok(()),
     });
     match result {

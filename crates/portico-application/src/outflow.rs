@@ -48,7 +48,7 @@ impl Outflow {
                 }
                 _ => true,
             },
-            command::DESTROY if record.sequence() != 0 => {
+            command::RESET => {
                 self.forget_answer(record.token(), record.sequence());
                 true
             }
@@ -298,11 +298,7 @@ mod tests {
         for sequence in [1, 2] {
             while submit(&mut outflow, |writer| writer.data(7, sequence, 0, &piece)) {}
         }
-        assert!(submit(&mut outflow, |writer| writer.about_request(
-            command::DESTROY,
-            7,
-            2
-        )));
+        assert!(submit(&mut outflow, |writer| writer.reset(7, 2)));
         let mut kept = 0;
         for sequence in [1, 2] {
             outflow.credit(7, sequence, 2 * ANSWER_WINDOW_BYTES, Room::Left, |_| {

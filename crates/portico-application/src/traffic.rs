@@ -46,7 +46,7 @@ impl Traffic {
     pub(crate) fn count_event(&mut self, record: RecordView<'_>) {
         let bytes = match record.kind() {
             event::REQUEST => record.read::<event::Request>().map(|request| {
-                let head = event::Request::payload_offset(usize::from(request.field_count));
+                let head = event::Request::payload_offset(request.field_count as usize);
                 u64::try_from(record.size()).unwrap_or(0) - u64::from(head)
             }),
             event::BODY => record
@@ -81,9 +81,11 @@ impl Traffic {
             command::END => record
                 .read::<command::End>()
                 .map(|end| u64::from(end.trailers_bytes)),
-            command::INFORM => record
-                .read::<command::Inform>()
-                .map(|inform| u64::from(inform.head_bytes)),
+            command::INFORM => record.read::<command::Inform>().map(|inform| {
+                SHORTEST_HEAD_BYTES
+                    + u64::from(inform.reason_bytes)
+                    + u64::from(inform.fields_bytes)
+            }),
             _ => None,
         };
         if let Some(bytes) = bytes {

@@ -1,7 +1,7 @@
 //! Writing commands: for applications in Rust and for tests. JavaScript has its own.
 
 use crate::event_writer::to_word;
-use crate::layout::command;
+use crate::layout::{command, reset_code};
 use crate::padded;
 use crate::schema::{self, Record};
 
@@ -134,14 +134,26 @@ impl CommandWriter {
         self.write(flags, words, &[trailers]);
     }
 
-    /// `INFORM`.
-    pub fn inform(&mut self, token: u32, sequence: u32, bytes: &[u8]) {
+    /// `INFORM`, with field lines.
+    pub fn inform(&mut self, token: u32, sequence: u32, status: u32, reason: &[u8], fields: &[u8]) {
         let words = command::Inform {
             token,
             sequence,
-            head_bytes: to_word(bytes.len()),
+            status,
+            reason_bytes: to_word(reason.len()),
+            fields_bytes: to_word(fields.len()),
         };
-        self.write(0, words, &[bytes]);
+        self.write(0, words, &[reason, fields]);
+    }
+
+    /// `RESET`, because the answer is not wanted any more.
+    pub fn reset(&mut self, token: u32, sequence: u32) {
+        let words = command::Reset {
+            token,
+            sequence,
+            code: reset_code::CANCEL,
+        };
+        self.write(0, words, &[]);
     }
 
     /// `RAW`.

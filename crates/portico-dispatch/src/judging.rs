@@ -54,8 +54,11 @@ impl Dispatcher {
             command::RAW => self.judge_raw(index, record),
             command::TAKE_OVER | command::PROCEED => self.judge_upgrade(index, record),
             command::DISCARD => self.judge_discard(index, record),
-            command::DESTROY if record.sequence() != 0 => {
-                let sequence = record.sequence();
+            command::RESET => {
+                let Some(reset) = record.read::<command::Reset>() else {
+                    return Verdict::Break;
+                };
+                let sequence = reset.sequence;
                 if !self.has_request(index, token, sequence) {
                     return Verdict::LeaveOut;
                 }

@@ -194,7 +194,12 @@ fn go_on(exchange: &mut Exchange, record: RecordView<'_>) -> Option<Outcome> {
 /// An interim response. HTTP/1.0 clients know none (RFC 9110, 15.2).
 fn inform(exchange: &Exchange, record: RecordView<'_>) -> Option<Outcome> {
     let inform = record.read::<command::Inform>()?;
-    let is_fine = !exchange.facts.is_old && h1::is_interim_head(inform.head());
+    // 101 would make a tunnel of the connection; what says something of a body would be taken for a response's.
+    let is_fine = !exchange.facts.is_old
+        && (100..=199).contains(&inform.status)
+        && inform.status != 101
+        && is_field_value(inform.reason())
+        && h1::are_trailers(inform.fields());
     Some(if is_fine {
         Outcome::Fine
     } else {

@@ -46,7 +46,7 @@ impl<'a> Request<'a> {
             upgrade: flags & request_flag::UPGRADE != 0,
             connect: method == Some(Method::Connect),
             head: method == Some(Method::Head),
-            is_old: self.words.minor_version == 0,
+            is_old: (self.words.major_version, self.words.minor_version) == (1, 0),
             safe: matches!(
                 method,
                 Some(Method::Get | Method::Head | Method::Options | Method::Trace)

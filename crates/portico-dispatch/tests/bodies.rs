@@ -34,11 +34,8 @@ fn a_client_that_waits_for_100_gets_it() {
     client.send("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n");
     let request = app.request();
     assert_ne!(request.flags & request_flag::EXPECT_CONTINUE, 0);
-    app.commands.inform(
-        request.token,
-        request.sequence,
-        b"HTTP/1.1 100 Continue\r\n\r\n",
-    );
+    app.commands
+        .inform(request.token, request.sequence, 100, b"Continue", b"");
     app.submit();
     assert_eq!(client.head(), "HTTP/1.1 100 Continue\r\n\r\n");
     client.send("abc");

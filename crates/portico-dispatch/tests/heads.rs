@@ -148,8 +148,9 @@ fn interim_heads_and_trailers_of_any_size_go_out() {
     let request = asked(&mut app, &mut client);
     let fields = lines(1_500_000);
     let interim = format!("HTTP/1.1 103 Early Hints\r\n{fields}\r\n");
+    let (token, sequence) = (request.token, request.sequence);
     app.commands
-        .inform(request.token, request.sequence, interim.as_bytes());
+        .inform(token, sequence, 103, b"Early Hints", fields.as_bytes());
     app.submit();
     serves(&host, &mut app);
     let (found, mut client) = meanwhile(&mut app, client, |mut client| (head(&mut client), client));

@@ -300,21 +300,28 @@ fn interim_responses_that_are_none_are_left_out() {
     let mut client = host.connect();
     client.get("/bad/");
     let request = bad.request();
-    for bytes in [
-        &b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n"[..],
-        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
-        b"HTTP/1.1 101 Switching Protocols\r\n\r\n",
-        b"nonsense",
+    let (token, sequence) = (request.token, request.sequence);
+    for (status, reason, fields) in [
+        (200, "OK", ""),
+        (99, "", ""),
+        (101, "Switching Protocols", ""),
+        (u32::MAX, "", ""),
+        (100, "Continue\r\n\r\nHTTP/1.1 200 OK", ""),
+        (100, "Continue", "Content-Length: 3\r\n"),
+        (100, "Continue", "Transfer-Encoding: chunked\r\n"),
+        (100, "Continue", "\r\nHTTP/1.1 200 OK\r\n"),
+        (100, "Continue", "nonsense"),
     ] {
-        bad.commands.inform(request.token, request.sequence, bytes);
+        let (reason, fields) = (reason.as_bytes(), fields.as_bytes());
+        bad.commands.inform(token, sequence, status, reason, fields);
     }
-    bad.commands.inform(
-        request.token,
-        request.sequence,
-        b"HTTP/1.1 103 Early Hints\r\n\r\n",
-    );
+    bad.commands
+        .inform(token, sequence, 103, b"Early Hints", b"Link: </a>\r\n");
     bad.submit();
-    assert_eq!(client.head(), "HTTP/1.1 103 Early Hints\r\n\r\n");
+    assert_eq!(
+        client.head(),
+        "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
+    );
     bad.answer(&request, "x");
     assert_eq!(client.answer().text(), "x");
 }

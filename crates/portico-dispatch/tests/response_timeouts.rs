@@ -94,11 +94,8 @@ fn an_interim_answer_is_no_answer_and_a_tunnel_is_one() {
     let mut client = host.connect();
     client.get("/never");
     let request = app.request();
-    app.commands.inform(
-        request.token,
-        request.sequence,
-        b"HTTP/1.1 102 Processing\r\n\r\n",
-    );
+    app.commands
+        .inform(request.token, request.sequence, 102, b"Processing", b"");
     app.submit();
     assert!(client.head().starts_with("HTTP/1.1 102"));
     assert_eq!(client.answer().status, 504);

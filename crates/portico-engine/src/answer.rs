@@ -18,6 +18,15 @@ pub(crate) struct AnswerHead<'a> {
     pub(crate) content_length: u64,
 }
 
+/// The head of an interim (1xx) response.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InterimHead<'a> {
+    pub(crate) status: u16,
+    pub(crate) reason: &'a [u8],
+    /// Field lines, each with CR LF.
+    pub(crate) fields: &'a [u8],
+}
+
 /// Body bytes, and the same where they lie outside of the record, so that they need not be copied.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Payload<'a> {

@@ -496,11 +496,9 @@ fn inactivity_is_told_after_the_time_that_was_set() {
     assert!(start.elapsed() >= Duration::from_millis(49));
     assert!(server.settle().is_empty());
     // Activity starts the clock anew.
-    server.commands.inform(
-        request.token,
-        request.sequence(),
-        b"HTTP/1.1 102 Processing\r\n\r\n",
-    );
+    server
+        .commands
+        .inform(request.token, request.sequence(), 102, b"Processing", b"");
     server.submit();
     assert_eq!(
         server

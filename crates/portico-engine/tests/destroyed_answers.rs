@@ -4,7 +4,7 @@
 
 mod support;
 
-use portico_channel::layout::{command, event};
+use portico_channel::layout::event;
 use support::{Event, Server, read_to_end, send};
 
 const GET: &str = "GET /a HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -12,8 +12,7 @@ const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
 
 impl Server {
     fn give_up(&mut self, request: &Event) {
-        self.commands
-            .about_request(command::DESTROY, request.token, request.sequence());
+        self.commands.reset(request.token, request.sequence());
         self.submit();
     }
 }

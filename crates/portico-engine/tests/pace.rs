@@ -121,11 +121,9 @@ fn who_waits_for_the_application_is_not_too_slow() {
     assert_eq!(read_answer(&mut polls).1, b"news");
     send(&mut paused, "b");
     server.commands.record(command::RESUME, 0, &about_held, &[]);
-    server.commands.inform(
-        asked.token,
-        asked.sequence(),
-        b"HTTP/1.1 100 Continue\r\n\r\n",
-    );
+    server
+        .commands
+        .inform(asked.token, asked.sequence(), 100, b"Continue", b"");
     server.submit();
     assert!(read_answer(&mut asks).0.starts_with("HTTP/1.1 100"));
     send(&mut asks, "ab");

@@ -5,7 +5,9 @@
 mod support;
 
 use portico_channel::Response;
-use portico_channel::layout::{body_flag, command, event, request_flag, response_flag as flag};
+use portico_channel::layout::{
+    body_flag, command, event, request_flag, response_flag as flag, scheme,
+};
 use support::{Server, expect, read_answer, read_to_end, send};
 
 const GET: &str = "GET /a HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -26,6 +28,10 @@ fn a_request_is_told_and_its_answer_is_sent() {
     assert_eq!(ends.remote_port, client.local_addr().unwrap().port());
     assert_eq!(ends.remote_address[..4], [127, 0, 0, 1]);
     let request = &events[1];
+    let words = request.read::<event::Request>();
+    assert_eq!((words.major_version, words.minor_version), (1, 1));
+    assert_eq!(u32::from(words.scheme), scheme::HTTP);
+    assert_eq!(words.bytes(words.authority), b"example.com");
     assert_eq!(request.target(), "/hello?x=1");
     assert_eq!(request.read::<event::Request>().field_count, 2);
     assert_eq!(request.field(0), ("Host".into(), "example.com".into()));
@@ -432,4 +438,27 @@ fn a_discarded_body_that_ends_too_soon_is_an_error() {
     server.submit();
     client.shutdown(std::net::Shutdown::Write).unwrap();
     server.next(event::CLIENT_ERROR);
+}
+
+#[test]
+fn a_request_names_the_authority_that_it_is_for() {
+    for (line, fields, authority) in [
+        ("GET / HTTP/1.1", "Host: a:80\r\n", "a:80"),
+        ("GET / HTTP/1.1", "X: y\r\nHost: b\r\n", "b"),
+        ("GET / HTTP/1.0", "", ""),
+        ("GET / HTTP/1.1", "Host:\r\n", ""),
+        ("OPTIONS * HTTP/1.1", "Host: a\r\n", "a"),
+        ("GET http://b:1/c?d HTTP/1.1", "Host: a\r\n", "b:1"),
+        ("GET http://b?c HTTP/1.1", "Host: a\r\n", "b"),
+        ("GET /://b HTTP/1.1", "Host: a\r\n", "a"),
+        ("CONNECT c:443 HTTP/1.1", "Host: a\r\n", "c:443"),
+    ] {
+        let mut server = Server::new();
+        let mut client = server.connect();
+        send(&mut client, format!("{line}\r\n{fields}\r\n"));
+        let request = server.request();
+        let words = request.read::<event::Request>();
+        let found = String::from_utf8_lossy(words.bytes(words.authority));
+        assert_eq!(found, authority, "{line} {fields}");
+    }
 }

@@ -467,7 +467,7 @@ fn with_threads_a_head_larger_than_a_ring_arrives_whole_and_in_its_order() {
     let sender = std::thread::spawn(move || send(&mut sending, all.concat()));
     let requests = application.collect(event::REQUEST, heads.len());
     for (request, head) in requests.iter().zip(&heads) {
-        let count = usize::from(request.read::<event::Request>().field_count);
+        let count = request.read::<event::Request>().field_count as usize;
         assert_eq!(count, 1 + head.matches("\r\n").count());
         if let Some(value) = head.strip_prefix("Long: ") {
             assert!(request.field(1).1 == value.trim_end());

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portico_channel::layout::response_flag as flag;
-use portico_channel::layout::{command, event, timeout_kind};
+use portico_channel::layout::{command, event, scheme, timeout_kind};
 use portico_engine::ListenerOptions;
 use portico_tls::{Context, ContextOptions, Identity};
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -127,6 +127,8 @@ fn requests_and_answers_go_through_tls() {
         .until(|events| events.iter().any(|event| event.kind == event::REQUEST));
     let kinds: Vec<u32> = events.iter().map(|event| event.kind).collect();
     assert_eq!(kinds, [event::OPEN, event::SECURE, event::REQUEST]);
+    let request = events.last().unwrap().read::<event::Request>();
+    assert_eq!(u32::from(request.scheme), scheme::HTTPS);
     let done = events[1].read::<event::Secure>();
     assert_eq!(done.version, 0x0304);
     assert_eq!(done.bytes(done.server_name), b"localhost");

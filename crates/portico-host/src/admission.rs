@@ -220,3 +220,37 @@ fn check_versions(register: &Register) -> Result<(), Failure> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::Request;
+
+    fn registering(protocol: u32, layout: u32) -> Register {
+        let line = format!(
+            r#"{{"type":"register","protocol":{protocol},"layout":{layout},"prefix":"http://*:8080/1/","process":{{"pid":1,"program":"a.js","node":"20.20.2"}}}}"#
+        );
+        match Request::parse(&line) {
+            Ok(Request::Register(register)) => register,
+            other => panic!("not a registration: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_application_with_another_layout_of_records_is_refused_and_told_what_to_upgrade() {
+        assert!(check_versions(&registering(PROTOCOL_VERSION, LAYOUT_VERSION)).is_ok());
+        for (theirs, advice) in [
+            (
+                LAYOUT_VERSION - 1,
+                "upgrade the application's `portico` package",
+            ),
+            (LAYOUT_VERSION + 1, "upgrade the host"),
+        ] {
+            let failure = check_versions(&registering(PROTOCOL_VERSION, theirs)).unwrap_err();
+            assert_eq!(failure.code, code::PROTOCOL);
+            let versions = format!("speaks version {theirs} of the channel's layout");
+            assert!(failure.message.contains(&versions), "{failure}");
+            assert!(failure.message.contains(advice), "{failure}");
+        }
+    }
+}

@@ -74,6 +74,25 @@ test('a large body goes by reference, as the last record of its submission', () 
   assert.equal(submitted[0].external, body);
 });
 
+test('an interim response carries its status and its fields', () => {
+  const { writer, submitted } = setUp();
+  writer.inform(7, 3, layout.RESPONSE_FLAG_ACK, 103, 'Early Hints', 'Link: </é>\r\n');
+  writer.submit();
+  const [{ kind, flags, record }] = records(submitted[0].bytes);
+  assert.deepEqual([kind, flags], [layout.COMMAND_INFORM, layout.RESPONSE_FLAG_ACK]);
+  assert.deepEqual([...Array(5).keys()].map((word) => record.readInt32LE(8 + word * 4)), [7, 3, 103, 11, 12]);
+  assert.equal(record.subarray(28, 51).latin1Slice(), 'Early HintsLink: </é>\r\n');
+});
+
+test('an answer that is given up names its request and why', () => {
+  const { writer, submitted } = setUp();
+  writer.reset(7, 3, layout.RESET_CODE_CANCEL);
+  writer.submit();
+  const [{ kind, record }] = records(submitted[0].bytes);
+  assert.equal(kind, layout.COMMAND_RESET);
+  assert.deepEqual([...Array(3).keys()].map((word) => record.readInt32LE(8 + word * 4)), [7, 3, 8]);
+});
+
 test('a full buffer is handed over, and nothing is lost', () => {
   const { writer, submitted } = setUp();
   for (let count = 0; count < 100; count += 1) writer.data(1, count, 0, Buffer.alloc(10_000), 10_000, undefined);

@@ -49,15 +49,19 @@ records! {
         trailers_bytes: u32,
     } flags(response_flag) parts(trailers: trailers_bytes);
 
-    /// An interim (1xx) response. Payload: its bytes with the final blank line. Flag `ACK`.
+    /// An interim response. Payload: reason, field lines; the engine writes the head. Flag `ACK`.
     INFORM = 4: Inform {
         /// Connection token.
         token: u32,
         /// Sequence number.
         sequence: u32,
-        /// Length of the bytes.
-        head_bytes: u32,
-    } flags(response_flag) parts(head: head_bytes);
+        /// Status code, 100 to 199.
+        status: u32,
+        /// Length of the reason phrase.
+        reason_bytes: u32,
+        /// Length of the field lines (`name: value\r\n` each).
+        fields_bytes: u32,
+    } flags(response_flag) parts(reason: reason_bytes, fields: fields_bytes);
 
     /// Hand over no more of a request's body: its reader is behind. It ends with that body, however the body ends, and
     /// is nothing if that has ended already. With sequence number 0: read nothing more from the connection, which is a
@@ -102,14 +106,10 @@ records! {
         token: u32,
     } flags(shutdown_flag);
 
-    /// Close now; what is queued and the kernel does not take at once is lost. `CLOSED` follows. With a sequence number:
-    /// the answer to that request is given up. When its turn comes the connection ends behind the answers before it;
-    /// what is held back of it is not sent.
+    /// Close now; what is queued and the kernel does not take at once is lost. `CLOSED` follows.
     DESTROY = 10: Destroy {
         /// Connection token.
         token: u32,
-        /// Sequence number, or 0.
-        sequence: u32,
     } flags(destroy_flag);
 
     /// Inactivity timeout of a connection.
@@ -199,4 +199,15 @@ records! {
         /// Length of the bytes.
         piece_bytes: u32,
     } flags(response_flag) parts(piece: piece_bytes);
+
+    /// The answer to one request is given up. HTTP/1, which has no way to say so, ends the connection when that answer's
+    /// turn comes, behind those before it; what is held back of it is not sent.
+    RESET = 22: Reset {
+        /// Connection token.
+        token: u32,
+        /// Sequence number.
+        sequence: u32,
+        /// Why: see `reset_code`. HTTP/1 does not tell it.
+        code: u32,
+    };
 }

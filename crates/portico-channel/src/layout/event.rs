@@ -109,12 +109,18 @@ records! {
         sequence: u32,
         /// Method number (`portico_http::Method`).
         method: u8,
-        /// HTTP/1.x: the x.
+        /// HTTP version: what stands before the dot.
+        major_version: u8,
+        /// And behind it; 0 where the version has no dot.
         minor_version: u8,
+        /// What the connection makes of the request's URI: see `scheme`.
+        scheme: u8,
         /// Number of header fields.
-        field_count: u16,
-        /// The request target.
+        field_count: u32,
+        /// The request target; in HTTP/1 as it stands in the request line.
         target: Range,
+        /// The authority that the request is for (RFC 9112, 3.3): that of the target if it has one, else the first `Host`.
+        authority: Range,
         /// The bytes that follow the head (only with `UPGRADE`, else none).
         rest: Range,
         /// Content-Length; all ones if there is none.

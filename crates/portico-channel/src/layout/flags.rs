@@ -47,6 +47,16 @@ numbers! {
 }
 
 numbers! {
+    /// Values of `scheme` in the event `REQUEST`.
+    scheme {
+        /// http: the connection is in the clear.
+        HTTP = 0,
+        /// https: the connection is TLS.
+        HTTPS = 1,
+    }
+}
+
+numbers! {
     /// Flags of the event `BODY`.
     body_flag {
         /// Last bytes; there are no trailers and no `END` will follow.
@@ -124,6 +134,24 @@ numbers! {
 }
 
 numbers! {
+    /// Values of `code` in the command `RESET`: the error codes of HTTP/2 (RFC 9113, 7).
+    reset_code {
+        /// Nothing went wrong.
+        NO_ERROR = 0,
+        /// The peer broke the protocol.
+        PROTOCOL_ERROR = 1,
+        /// The application, or Portico, failed.
+        INTERNAL_ERROR = 2,
+        /// The request was refused before anything was done about it: it may be sent again.
+        REFUSED_STREAM = 7,
+        /// The answer is not wanted any more.
+        CANCEL = 8,
+        /// The peer makes too much work.
+        ENHANCE_YOUR_CALM = 11,
+    }
+}
+
+numbers! {
     /// Flags of the command `ALPN`.
     alpn_flag {
         /// Go on without ALPN.
@@ -146,12 +174,14 @@ pub const NUMBERS: &[NumbersSchema] = &[
     open_flag::SCHEMA,
     secure_flag::SCHEMA,
     request_flag::SCHEMA,
+    scheme::SCHEMA,
     body_flag::SCHEMA,
     flushed_flag::SCHEMA,
     timeout_kind::SCHEMA,
     response_flag::SCHEMA,
     shutdown_flag::SCHEMA,
     destroy_flag::SCHEMA,
+    reset_code::SCHEMA,
     alpn_flag::SCHEMA,
     close_idle_flag::SCHEMA,
 ];

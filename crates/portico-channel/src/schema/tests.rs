@@ -14,8 +14,10 @@ fn request(fields: &[event::Field]) -> Vec<u8> {
         token: 5,
         sequence: 6,
         method: 1,
+        major_version: 1,
         minor_version: 1,
-        field_count: fields.len() as u16,
+        scheme: 1,
+        field_count: fields.len() as u32,
         target: Range {
             offset: event::Request::payload_offset(fields.len()) + 4,
             length: 2,
@@ -50,7 +52,7 @@ fn a_record_is_read_as_it_was_written() {
     assert_eq!((record.kind(), record.flags()), (event::REQUEST, 3));
     let view = record.read::<event::Request>().unwrap();
     assert_eq!((view.token, view.sequence), (5, 6));
-    assert_eq!((view.method, view.minor_version), (1, 1));
+    assert_eq!((view.method, view.major_version, view.scheme), (1, 1, 1));
     assert_eq!(view.content_length, u64::MAX - 1);
     assert_eq!(view.bytes(view.target), b"/x");
     assert_eq!(view.bytes(view.rest), b"");
@@ -63,11 +65,11 @@ fn a_record_is_read_as_it_was_written() {
 #[test]
 fn words_stand_where_the_table_says() {
     let bytes = request(&[]);
-    assert_eq!(event::Request::BYTES, 44);
+    assert_eq!(event::Request::BYTES, 56);
     assert_eq!(bytes[8..16], [5, 0, 0, 0, 6, 0, 0, 0]);
-    assert_eq!(bytes[16..20], [1, 1, 0, 0]);
-    assert_eq!(bytes[20..28], [48, 0, 0, 0, 2, 0, 0, 0]);
-    assert_eq!(bytes[36..44], [0xfe, 255, 255, 255, 255, 255, 255, 255]);
+    assert_eq!(bytes[16..24], [1, 1, 1, 1, 0, 0, 0, 0]);
+    assert_eq!(bytes[24..32], [60, 0, 0, 0, 2, 0, 0, 0]);
+    assert_eq!(bytes[48..56], [0xfe, 255, 255, 255, 255, 255, 255, 255]);
 }
 
 #[test]
@@ -149,7 +151,7 @@ fn a_record_of_every_kind_is_sound_with_its_words_and_not_with_fewer() {
 
 #[test]
 fn a_place_outside_of_its_record_is_no_place() {
-    for (offset, length) in [(0, 1 << 20), (200, 0), (u32::MAX, u32::MAX), (40, 5)] {
+    for (offset, length) in [(0, 1 << 20), (200, 0), (u32::MAX, u32::MAX), (52, 5)] {
         let mut bytes = shortest(event::REQUEST, event::Request::BYTES);
         rewrite::<event::Request>(&mut bytes, |words| words.target = Range { offset, length });
         assert!(!event::is_sound(first(&bytes)), "{offset} {length}");

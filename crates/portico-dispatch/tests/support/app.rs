@@ -269,8 +269,7 @@ impl App {
 
     /// Gives the answer to a request up.
     pub(crate) fn give_up(&mut self, token: u32, sequence: u32) {
-        self.commands
-            .about_request(command::DESTROY, token, sequence);
+        self.commands.reset(token, sequence);
         self.submit();
     }
 

@@ -1,7 +1,7 @@
 //! What the application's records say of a connection.
 
 use super::Connection;
-use crate::answer::{AnswerHead, Payload};
+use crate::answer::{AnswerHead, InterimHead, Payload};
 use crate::core::Core;
 use crate::exchanges::BodyWish;
 use crate::protocol::on_protocol;
@@ -38,9 +38,15 @@ impl Connection {
     }
 
     /// `INFORM`.
-    pub(crate) fn inform(&mut self, core: &mut Core, sequence: u32, flags: u32, bytes: &[u8]) {
+    pub(crate) fn inform(
+        &mut self,
+        core: &mut Core,
+        sequence: u32,
+        flags: u32,
+        head: &InterimHead<'_>,
+    ) {
         on_protocol!(&mut self.protocol, protocol => {
-            protocol.inform(&mut self.transport, core, sequence, flags, bytes);
+            protocol.inform(&mut self.transport, core, sequence, flags, head);
         });
     }
 
@@ -88,10 +94,10 @@ impl Connection {
         });
     }
 
-    /// `DESTROY` of an answer.
-    pub(crate) fn destroy_answer(&mut self, core: &mut Core, sequence: u32) {
+    /// `RESET`.
+    pub(crate) fn give_up_answer(&mut self, core: &mut Core, sequence: u32) {
         on_protocol!(&mut self.protocol, protocol => {
-            protocol.destroy_answer(&mut self.transport, core, sequence);
+            protocol.give_up_answer(&mut self.transport, core, sequence);
         });
     }
 

@@ -3,9 +3,10 @@
 use portico_channel::EventWriter;
 use portico_channel::layout::{event, request_flag};
 use portico_channel::schema::{Range, Record};
+use portico_http::Method;
 use portico_http::ParseErrorCode;
 use portico_http::h1::{Expect, Framing, Head};
-use portico_http::semantics::Field;
+use portico_http::semantics::{Field, Span, field_name};
 
 use super::H1;
 use crate::core::Core;
@@ -32,12 +33,18 @@ impl H1 {
             token: transport.token(),
             sequence: self.exchanges.last(),
             method: head.method as u8,
+            major_version: 1,
             minor_version: head.minor_version,
-            field_count: u16::try_from(fields.len()).unwrap_or(u16::MAX),
+            scheme: u8::from(transport.is_tls()),
+            field_count: u32::try_from(fields.len()).unwrap_or(u32::MAX),
             target: Range {
                 offset: base.wrapping_add(head.target.offset),
                 length: head.target.length,
             },
+            authority: authority(input, head, fields).map_or(Range::default(), |span| Range {
+                offset: base.wrapping_add(span.offset),
+                length: span.length,
+            }),
             rest: match head.upgrade {
                 true => Range::of(
                     base.wrapping_add(head.head_bytes),
@@ -136,6 +143,34 @@ pub(super) fn write_client_error(
         packet,
     })?;
     Ok(())
+}
+
+/// The authority that a request is for (RFC 9112, section 3.3): of CONNECT the target, of an absolute target its own,
+/// else the first `Host`.
+fn authority(input: &[u8], head: &Head, fields: &[Field]) -> Option<Span> {
+    if head.method == Method::Connect {
+        return Some(head.target);
+    }
+    let target = head.target.of(input);
+    if !matches!(target.first(), Some(b'/' | b'*'))
+        && let Some(scheme) = target.windows(3).position(|bytes| bytes == b"://")
+    {
+        let start = scheme + 3;
+        let rest = target.get(start..).unwrap_or_default();
+        let is_end = |byte: &u8| matches!(byte, b'/' | b'?' | b'#');
+        let length = rest.iter().position(is_end).unwrap_or(rest.len());
+        return Some(Span {
+            offset: head.target.offset + u32::try_from(start).unwrap_or(0),
+            length: u32::try_from(length).unwrap_or(0),
+        });
+    }
+    let host = fields
+        .iter()
+        .find(|field| field.name_number == field_name::HOST);
+    host.map(|field| Span {
+        offset: field.value_offset,
+        length: field.value_length,
+    })
 }
 
 /// A table of fields whose offsets are moved by `base`.

@@ -8,7 +8,7 @@ use portico_http::h1::{
 
 use super::H1;
 use super::input::Phase;
-use crate::answer::{AnswerHead, Payload};
+use crate::answer::{AnswerHead, InterimHead, Payload};
 use crate::core::Core;
 use crate::exchanges::BodyWish;
 use crate::offer::{Answer, Segment};
@@ -144,7 +144,7 @@ impl H1 {
         core: &mut Core,
         sequence: u32,
         flags: u32,
-        bytes: &[u8],
+        head: &InterimHead<'_>,
     ) {
         let Some((exchange, is_first)) = self.exchanges.find(sequence) else {
             return;
@@ -158,7 +158,18 @@ impl H1 {
         } else {
             exchange.held().segments.buffer(&mut core.buffers)
         };
-        out.extend_from_slice(bytes);
+        write_response_head(
+            out,
+            &ResponseHead {
+                status: head.status,
+                reason: head.reason,
+                fields: head.fields,
+                date: None,
+                connection: ConnectionField::None,
+                keep_alive: None,
+                framing: BodyFraming::None,
+            },
+        );
         self.after_record(transport, core, sequence, flags & response_flag::ACK);
     }
 
@@ -216,8 +227,8 @@ impl H1 {
         }
     }
 
-    /// `DESTROY` of an answer: when its turn comes, the connection ends instead.
-    pub(crate) fn destroy_answer(
+    /// `RESET`: when the answer's turn comes, the connection ends instead.
+    pub(crate) fn give_up_answer(
         &mut self,
         transport: &mut Transport,
         core: &mut Core,

@@ -1,5 +1,6 @@
 //! The application's command records.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use portico_channel::layout::{alpn_flag, command, destroy_flag, response_flag, shutdown_flag};
@@ -9,7 +10,7 @@ use portico_sys::socket;
 
 use super::Shard;
 use crate::CommandError;
-use crate::answer::{AnswerHead, Payload};
+use crate::answer::{AnswerHead, InterimHead, Payload};
 use crate::connection::Connection;
 use crate::exchanges::BodyWish;
 
@@ -49,10 +50,12 @@ impl Shard {
             command::TEMPLATE => return self.keep_template(command),
             command::DESTROY => {
                 let words = command.read::<command::Destroy>()?;
-                if words.sequence == 0 {
-                    self.destroy(words.token, words.flags() & destroy_flag::RESET != 0);
-                } else if let Some(connection) = self.connections.find(words.token) {
-                    connection.destroy_answer(&mut self.core, words.sequence);
+                self.destroy(words.token, words.flags() & destroy_flag::RESET != 0);
+            }
+            command::RESET => {
+                let words = command.read::<command::Reset>()?;
+                if let Some(connection) = self.connections.find(words.token) {
+                    connection.give_up_answer(&mut self.core, words.sequence);
                 }
             }
             command::SERVER_NAME => {
@@ -94,10 +97,7 @@ impl Shard {
         if self.core.templates.keep(words.number, reason, fields) {
             Ok(())
         } else {
-            Err(CommandError::OutOfRange {
-                offset: command.offset,
-                word: "number",
-            })
+            Err(command.out_of_range("number"))
         }
     }
 }
@@ -140,18 +140,20 @@ impl<'a> Command<'a> {
         }
     }
 
+    fn out_of_range(&self, word: &'static str) -> CommandError {
+        CommandError::OutOfRange {
+            offset: self.offset,
+            word,
+        }
+    }
+
     #[inline]
     fn answer(
         &self,
         words: &View<'a, command::Respond>,
     ) -> Result<(AnswerHead<'a>, Payload<'a>), CommandError> {
-        let status = u16::try_from(words.status)
-            .ok()
-            .filter(|status| (100..=999).contains(status));
-        let status = status.ok_or(CommandError::OutOfRange {
-            offset: self.offset,
-            word: "status",
-        })?;
+        let status =
+            status_of(words.status, 100..=999).ok_or_else(|| self.out_of_range("status"))?;
         let head = AnswerHead {
             status,
             flags: words.flags(),
@@ -162,6 +164,13 @@ impl<'a> Command<'a> {
         };
         Ok((head, self.payload(words.body(), words.body_bytes)?))
     }
+}
+
+/// A status code within bounds.
+#[inline]
+fn status_of(status: u32, bounds: RangeInclusive<u16>) -> Option<u16> {
+    let status = u16::try_from(status).ok()?;
+    bounds.contains(&status).then_some(status)
 }
 
 fn apply_to_connection(
@@ -193,8 +202,14 @@ fn apply_to_connection(
         }
         command::INFORM => {
             let words = command.read::<command::Inform>()?;
+            let head = InterimHead {
+                status: status_of(words.status, 100..=199)
+                    .ok_or_else(|| command.out_of_range("status"))?,
+                reason: words.reason(),
+                fields: words.fields(),
+            };
             if let Some(connection) = connection {
-                connection.inform(core, words.sequence, flags, words.head());
+                connection.inform(core, words.sequence, flags, &head);
             }
         }
         command::RAW => {

@@ -97,7 +97,7 @@ impl Lending {
                 .filter(|waiting| !waiting.is_empty()),
             command::RAW | command::SHUTDOWN if connection.waits() => Some(&mut connection.behind),
             // Of one answer: what waits of it is not sent.
-            command::DESTROY if record.sequence() != 0 => {
+            command::RESET => {
                 if let Some(flow) = connection.flow(record.sequence()) {
                     flow.waiting.clear();
                 }
@@ -500,7 +500,7 @@ mod tests {
         lend(&mut lending, 7, 1, &body);
         assert!(lending.waits());
         let is_kept = with_record(
-            |writer| writer.about_request(command::DESTROY, 7, 1),
+            |writer| writer.reset(7, 1),
             |record, bytes| lending.keeps(record, bytes),
         );
         assert!(!is_kept && !lending.waits());

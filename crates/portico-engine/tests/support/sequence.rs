@@ -190,7 +190,7 @@ impl World {
                     .about_request(command::DISCARD, token, sequence),
                 _ => self
                     .commands
-                    .inform(token, sequence, b"HTTP/1.1 103 Early Hints\r\n\r\n"),
+                    .inform(token, sequence, 103, b"Early Hints", b""),
             },
             _ => match kind % 10 {
                 0 => self

@@ -5,7 +5,7 @@
 
 use crate::scan;
 use crate::semantics::field_name::{self, field_name_number};
-use crate::semantics::field_value::{is_field_value, trim};
+use crate::semantics::field_value::trim;
 use crate::semantics::framing_fields::FramingFields;
 
 /// A field: its name as it was sent, the name's number, and its value without the white space around it.
@@ -88,28 +88,6 @@ pub fn are_trailers(lines: &[u8]) -> bool {
     read_framing(lines).is_some_and(|framing| framing.says_nothing_of_the_body())
 }
 
-/// Whether bytes are exactly one interim head that a client may get at any time: 1xx, but not 101 (RFC 9110,
-/// section 15.2).
-#[must_use]
-pub fn is_interim_head(bytes: &[u8]) -> bool {
-    let Some((line, rest)) = bytes
-        .strip_prefix(b"HTTP/1.1 1")
-        .and_then(|rest| rest.split_at_checked(scan::value_end(rest, 0)))
-    else {
-        return false;
-    };
-    let [tens, ones, reason @ ..] = line else {
-        return false;
-    };
-    let is_status =
-        tens.is_ascii_digit() && ones.is_ascii_digit() && (*tens, *ones) != (b'0', b'1');
-    let is_reason = reason.is_empty() || reason.first() == Some(&b' ') && is_field_value(reason);
-    let fields = rest
-        .strip_prefix(b"\r\n")
-        .and_then(|rest| rest.strip_suffix(b"\r\n"));
-    is_status && is_reason && fields.is_some_and(are_trailers)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,31 +144,6 @@ mod tests {
             "Content-Length: +1\r\n",
         ] {
             assert_eq!(read_framing(lines.as_bytes()), None, "{lines:?}");
-        }
-    }
-
-    #[test]
-    fn an_interim_response_is_one_head() {
-        for fine in [
-            "HTTP/1.1 100 Continue\r\n\r\n",
-            "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n",
-            "HTTP/1.1 102\r\n\r\n",
-        ] {
-            assert!(is_interim_head(fine.as_bytes()), "{fine:?}");
-        }
-        for wrong in [
-            "",
-            "HTTP/1.1 101 Switching\r\n\r\n",
-            "HTTP/1.1 200 OK\r\n\r\n",
-            "HTTP/1.1 100 Continue\r\n",
-            "HTTP/1.1 100 C\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
-            "HTTP/1.1 100 C\r\n\r\nx\r\n",
-            "HTTP/1.0 100 C\r\n\r\n",
-            "HTTP/1.1 1000 C\r\n\r\n",
-            "HTTP/1.1 100 C\nX: y\r\n\r\n",
-            "HTTP/1.1 100 C\r\nContent-Length: 1\r\n\r\n",
-        ] {
-            assert!(!is_interim_head(wrong.as_bytes()), "{wrong:?}");
         }
     }
 

@@ -47,6 +47,7 @@ export const COMMAND_CLOSE_ALL = 18;
 export const COMMAND_TEMPLATE = 19;
 export const COMMAND_FEED = 20;
 export const COMMAND_PART = 21;
+export const COMMAND_RESET = 22;
 export const OPEN_FLAG_TLS = 1;
 export const OPEN_FLAG_UNIX = 2;
 export const SECURE_FLAG_RESUMED = 1;
@@ -60,6 +61,8 @@ export const REQUEST_FLAG_UPGRADE = 32;
 export const REQUEST_FLAG_OVER_LIMIT = 64;
 export const REQUEST_FLAG_LAST_ALLOWED = 128;
 export const REQUEST_FLAG_HAS_HOST = 256;
+export const SCHEME_HTTP = 0;
+export const SCHEME_HTTPS = 1;
 export const BODY_FLAG_LAST = 1;
 export const FLUSHED_FLAG_NAMED = 1;
 export const TIMEOUT_KIND_INACTIVE = 0;
@@ -79,6 +82,12 @@ export const RESPONSE_FLAG_CLOSE = 512;
 export const RESPONSE_FLAG_EXTERNAL = 1024;
 export const SHUTDOWN_FLAG_CLOSE = 1;
 export const DESTROY_FLAG_RESET = 1;
+export const RESET_CODE_NO_ERROR = 0;
+export const RESET_CODE_PROTOCOL_ERROR = 1;
+export const RESET_CODE_INTERNAL_ERROR = 2;
+export const RESET_CODE_REFUSED_STREAM = 7;
+export const RESET_CODE_CANCEL = 8;
+export const RESET_CODE_ENHANCE_YOUR_CALM = 11;
 export const ALPN_FLAG_NONE = 1;
 export const CLOSE_IDLE_FLAG_UNSENT = 1;
 export const CLOSE_IDLE_FLAG_SILENT = 2;
@@ -90,6 +99,18 @@ export const enum RecordHead {
   KIND_MASK = 255,
   FLAGS_SHIFT = 8,
   TOKEN = 2,
+}
+
+/** Words of a range, from its first. */
+export const enum RangeWords {
+  OFFSET = 0,
+  LENGTH = 1,
+}
+
+/** Words of a number of 64 bits, from its first. */
+export const enum LongWords {
+  LOW = 0,
+  HIGH = 1,
 }
 
 /** The addresses of both ends of a connection. Places count from its first word. */
@@ -176,20 +197,26 @@ export const enum EventRequest {
   METHOD = 4,
   METHOD_SHIFT = 0,
   METHOD_MASK = 255,
+  MAJOR_VERSION = 4,
+  MAJOR_VERSION_SHIFT = 8,
+  MAJOR_VERSION_MASK = 255,
   MINOR_VERSION = 4,
-  MINOR_VERSION_SHIFT = 8,
+  MINOR_VERSION_SHIFT = 16,
   MINOR_VERSION_MASK = 255,
-  FIELD_COUNT = 4,
-  FIELD_COUNT_SHIFT = 16,
-  FIELD_COUNT_MASK = 65535,
-  TARGET_OFFSET = 5,
-  TARGET_LENGTH = 6,
-  REST_OFFSET = 7,
-  REST_LENGTH = 8,
-  CONTENT_LENGTH_LOW = 9,
-  CONTENT_LENGTH_HIGH = 10,
-  WORDS = 11,
-  BYTES = 44,
+  SCHEME = 4,
+  SCHEME_SHIFT = 24,
+  SCHEME_MASK = 255,
+  FIELD_COUNT = 5,
+  TARGET_OFFSET = 6,
+  TARGET_LENGTH = 7,
+  AUTHORITY_OFFSET = 8,
+  AUTHORITY_LENGTH = 9,
+  REST_OFFSET = 10,
+  REST_LENGTH = 11,
+  CONTENT_LENGTH_LOW = 12,
+  CONTENT_LENGTH_HIGH = 13,
+  WORDS = 14,
+  BYTES = 56,
 }
 
 /** Words of `BODY`. */
@@ -384,9 +411,11 @@ export const enum CommandEnd {
 export const enum CommandInform {
   TOKEN = 2,
   SEQUENCE = 3,
-  HEAD_BYTES = 4,
-  WORDS = 5,
-  BYTES = 20,
+  STATUS = 4,
+  REASON_BYTES = 5,
+  FIELDS_BYTES = 6,
+  WORDS = 7,
+  BYTES = 28,
 }
 
 /** Words of `PAUSE`. */
@@ -432,9 +461,8 @@ export const enum CommandShutdown {
 /** Words of `DESTROY`. */
 export const enum CommandDestroy {
   TOKEN = 2,
-  SEQUENCE = 3,
-  WORDS = 4,
-  BYTES = 16,
+  WORDS = 3,
+  BYTES = 12,
 }
 
 /** Words of `SET_TIMEOUT`. */
@@ -522,4 +550,13 @@ export const enum CommandPart {
   PIECE_BYTES = 2,
   WORDS = 3,
   BYTES = 12,
+}
+
+/** Words of `RESET`. */
+export const enum CommandReset {
+  TOKEN = 2,
+  SEQUENCE = 3,
+  CODE = 4,
+  WORDS = 5,
+  BYTES = 20,
 }

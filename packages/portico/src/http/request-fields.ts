@@ -15,7 +15,7 @@ interface Fields {
 /** The head's field table, with as many fields as are told. The text is made once. */
 function table(exchange: Exchange, most = exchange.connection.server.maxFields): FieldTable {
   const { slab: { words, bytes }, at } = exchange;
-  const fields = words[at + EventRequest.FIELD_COUNT] >>> EventRequest.FIELD_COUNT_SHIFT;
+  const fields = words[at + EventRequest.FIELD_COUNT];
   const count = Math.min(fields, most);
   // Payload begins after the table.
   const base = EventRequest.BYTES + fields * Field.BYTES;
@@ -26,7 +26,7 @@ function table(exchange: Exchange, most = exchange.connection.server.maxFields):
 
 /** The head as received, blank line included. */
 export function headBytes({ slab: { words, bytes }, at }: Exchange): Buffer {
-  const fields = words[at + EventRequest.FIELD_COUNT] >>> EventRequest.FIELD_COUNT_SHIFT;
+  const fields = words[at + EventRequest.FIELD_COUNT];
   const start = at << 2;
   const last = at + EventRequest.WORDS + (fields - 1) * Field.WORDS;
   // Behind the last value, or the version of a request line without fields.

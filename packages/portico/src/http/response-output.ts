@@ -4,7 +4,7 @@ import process = require('node:process');
 import { STATUS_CODES } from 'node:http';
 import { inspect } from 'node:util';
 import { checksEarlyHints, writeEarlyHints } from './early-hints';
-import { RawAnswer } from '../lane/raw-answer';
+import { RawAnswer, readInterim } from '../lane/raw-answer';
 import { warnOfInterim } from './interim-status';
 import { headersSent, invalidCharacter, invalidStatusCode, nodeError } from './errors';
 import { kExchange, type Callback, type Exchange } from './exchange';
@@ -119,6 +119,13 @@ function flushHeaders(this: Response): void {
   else sendHead(exchange, 0, undefined, 0, undefined);
 }
 
+/** Bytes that are no interim answer go out as they are, if it is the response's turn: they can't wait for it. */
+function writeUnshared({ connection: { token, lane: { writer } }, sequence, isCurrent }: Exchange, bytes: Buffer): void {
+  const interim = readInterim(bytes);
+  if (interim !== undefined) writer.inform(token, sequence, 0, interim.status, interim.reason, interim.lines);
+  else if (isCurrent) writer.raw(token, 0, bytes, bytes.byteLength, undefined);
+}
+
 /** Interim responses: Node's `writeContinue` and its like come here with their bytes. */
 function writeRaw(this: Response, data: unknown, encoding?: unknown, callback?: unknown): boolean {
   const exchange = this[kExchange];
@@ -127,11 +134,11 @@ function writeRaw(this: Response, data: unknown, encoding?: unknown, callback?: 
     callback = encoding;
     encoding = undefined;
   }
-  const { connection, sequence } = exchange;
+  const { connection } = exchange;
   if (connection.closed || connection.destroying) return false;
   const bytes = typeof data === 'string' ? Buffer.from(data, encoding as BufferEncoding) : Buffer.from(data as Uint8Array);
   if (connection.isShared) RawAnswer.of(exchange).write(bytes);
-  else connection.lane.writer.inform(connection.token, sequence, 0, bytes.toString('latin1'));
+  else writeUnshared(exchange, bytes);
   if (typeof callback === 'function') process.nextTick(callback as Callback, null);
   return true;
 }

@@ -371,12 +371,12 @@ export class Connection implements TlsConnection {
     if (this.closed || this.destroying) return;
     this.destroying = true;
     this.lane.writer.submit();
-    this.lane.writer.destroy(this.token, reset ? layout.DESTROY_FLAG_RESET : 0, 0);
+    this.lane.writer.simple(layout.COMMAND_DESTROY, reset ? layout.DESTROY_FLAG_RESET : 0, this.token);
   }
 
   /** Gives an answer up: in its turn the connection ends. */
   destroyAnswer(sequence: number): void {
-    if (!this.closed && !this.destroying) this.lane.writer.destroy(this.token, 0, sequence);
+    if (!this.closed && !this.destroying) this.lane.writer.reset(this.token, sequence, layout.RESET_CODE_CANCEL);
   }
 
   /** Closes the connection; a socket that the program holds learns of it at once. */

@@ -16,6 +16,7 @@ import type { Exchange } from '../http/exchange';
 import type { CommandWriter } from './writer';
 
 const STATUS_LINE = /^HTTP\/1\.[01] (\d{3})(?: ([^\r\n]*))?\r\n/;
+const INTERIM = /^HTTP\/1\.1 (1\d\d)(?: ([^\r\n]*))?\r\n((?:[^\r\n]+\r\n)*)\r\n$/;
 const BEGINNING = 'HTTP/1.';
 const CODED = /^transfer-encoding:/im;
 const FRAMED = /^(content-length|transfer-encoding):/im;
@@ -56,7 +57,7 @@ export class RawAnswer {
       heads.push(head);
       rest = rest.subarray(head.bytes);
     }
-    for (const { isInterim, text } of heads) if (isInterim) writer.inform(token, sequence, 0, text);
+    for (const { isInterim, status, reason, lines } of heads) if (isInterim) writer.inform(token, sequence, 0, status, reason, lines);
     const final = heads.at(-1);
     if (final === undefined || final.isInterim) this.#head = rest;
     else this.#begin(final, rest, writer);
@@ -95,14 +96,18 @@ export class RawAnswer {
   }
 }
 
+/** An interim answer that bytes are, all of them. */
+export function readInterim(bytes: Buffer): { status: number; reason: string; lines: string } | undefined {
+  const found = INTERIM.exec(bytes.toString('latin1'));
+  return found === null ? undefined : { status: Number(found[1]), reason: found[2] ?? '', lines: found[3] };
+}
+
 interface ParsedHead {
   status: number;
   reason: string;
   /** Field lines. */
   lines: string;
   isInterim: boolean;
-  /** All of it. */
-  text: string;
   bytes: number;
 }
 
@@ -123,5 +128,5 @@ function parseHead(bytes: Buffer): ParsedHead | undefined {
   const framed = status < 200 ? FRAMED.exec(lines) : null;
   if (framed !== null) throw sharedConnection(`an interim answer has no body, so it can't have the field '${framed[1]}'; leave it out`);
   if (status >= 200 && CODED.test(lines)) throw sharedConnection('an answer in chunks can only be written by its response');
-  return { status, reason: line[2] ?? '', lines, isInterim: status < 200, text, bytes: text.length };
+  return { status, reason: line[2] ?? '', lines, isInterim: status < 200, bytes: text.length };
 }

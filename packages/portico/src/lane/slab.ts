@@ -1,7 +1,7 @@
 /** Memory that the engine receives into and that requests keep a reference to. */
 
 import { Buffer } from 'node:buffer';
-import { RecordHead } from '../generated/layout';
+import { LongWords, RecordHead } from '../generated/layout';
 
 /** Size of a slab. */
 const SLAB_BYTES = 64 * 1024;
@@ -25,7 +25,7 @@ export function flagsOf(words: Int32Array, at: number): number {
 
 /** A number of two words, the low one first. */
 export function readLong(words: Int32Array, at: number): number {
-  return (words[at] >>> 0) + words[at + 1] * 0x100000000;
+  return (words[at + LongWords.LOW] >>> 0) + words[at + LongWords.HIGH] * 0x100000000;
 }
 
 /**

@@ -72,16 +72,16 @@ function keying(lane: Lane, at: number): Buffer {
 /** The text that the range at word `range` of the record names. */
 function text(lane: Lane, at: number, range: number): string {
   const { words, bytes } = lane.slab;
-  const start = (at << 2) + words[at + range];
-  const length = words[at + range + 1];
+  const start = (at << 2) + words[at + range + layout.RangeWords.OFFSET];
+  const length = words[at + range + layout.RangeWords.LENGTH];
   return length === 0 ? '' : bytes.latin1Slice(start, start + length);
 }
 
 /** A copy of the bytes of the record at word `at` that the range at word `range` of the slab names. */
 function copy(lane: Lane, at: number, range: number): Buffer {
   const { words, bytes } = lane.slab;
-  const start = (at << 2) + words[range];
-  return Buffer.from(bytes.subarray(start, start + words[range + 1]));
+  const start = (at << 2) + words[range + layout.RangeWords.OFFSET];
+  return Buffer.from(bytes.subarray(start, start + words[range + layout.RangeWords.LENGTH]));
 }
 
 /** ALPN's wire format: each name with a length byte before it. */

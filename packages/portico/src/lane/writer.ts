@@ -89,9 +89,16 @@ export class CommandWriter {
     this.#withPayload(layout.COMMAND_END, token, sequence, flags, trailer, trailer.length, 'latin1');
   }
 
-  /** An interim response: its bytes as they are. */
-  inform(token: number, sequence: number, flags: number, head: string): void {
-    this.#withPayload(layout.COMMAND_INFORM, token, sequence, flags, head, head.length, 'latin1');
+  /** An interim response. */
+  inform(token: number, sequence: number, flags: number, status: number, reason: string, lines: string): void {
+    const at = this.#begin(layout.CommandInform.BYTES, reason.length + lines.length, layout.COMMAND_INFORM, flags, token);
+    const word = at >> 2;
+    const start = at + layout.CommandInform.BYTES;
+    this.#words[word + layout.CommandInform.SEQUENCE] = sequence;
+    this.#words[word + layout.CommandInform.STATUS] = status;
+    this.#words[word + layout.CommandInform.REASON_BYTES] = this.#text(reason, start, false);
+    this.#words[word + layout.CommandInform.FIELDS_BYTES] = this.#text(lines, start + reason.length, false);
+    this.#close(at, start + reason.length + lines.length);
   }
 
   /** Bytes as they are. */
@@ -128,11 +135,13 @@ export class CommandWriter {
     this.#close(at, at + layout.CommandPause.BYTES);
   }
 
-  /** Closes a connection; with a sequence number, gives the answer to that request up. */
-  destroy(token: number, flags: number, sequence: number): void {
-    const at = this.#begin(layout.CommandDestroy.BYTES, 0, layout.COMMAND_DESTROY, flags, token);
-    this.#words[(at >> 2) + layout.CommandDestroy.SEQUENCE] = sequence;
-    this.#close(at, at + layout.CommandDestroy.BYTES);
+  /** Gives the answer to a request up. */
+  reset(token: number, sequence: number, code: number): void {
+    const at = this.#begin(layout.CommandReset.BYTES, 0, layout.COMMAND_RESET, 0, token);
+    const word = at >> 2;
+    this.#words[word + layout.CommandReset.SEQUENCE] = sequence;
+    this.#words[word + layout.CommandReset.CODE] = code;
+    this.#close(at, at + layout.CommandReset.BYTES);
   }
 
   /** Inactivity timeout of a connection; 0: none. */
@@ -172,7 +181,7 @@ export class CommandWriter {
   /** `DATA`, and the other kinds that have its words. */
   #withPayload(kind: number, token: number, sequence: number, flags: number, chunk: Chunk, length: number,
     encoding: BufferEncoding | undefined): void {
-    const external = length >= EXTERNAL_BYTES && kind !== layout.COMMAND_END && kind !== layout.COMMAND_INFORM;
+    const external = length >= EXTERNAL_BYTES && kind !== layout.COMMAND_END;
     const inline = external ? 0 : length;
     const start = layout.CommandData.BYTES;
     const at = this.#reserve(start + inline + 8);
