@@ -1,8 +1,10 @@
 //! What an engine and an application say to each other, and how it travels.
 //!
-//! [`layout`] is the table of records. [`EventWriter`] and [`CommandWriter`] write them, [`Records`] reads them.
-//! A body may stay beside its record, in the application's memory ([`External`]). [`ring`] carries records between threads, [`shared`] between processes, and [`Sleeper`] says who must be woken. Nothing
-//! here knows sockets, HTTP or JavaScript. The engine, the host and the Node add-on stand on this crate.
+//! [`layout`] is the table of records, in the language of [`schema`]: the only place that knows where a word stands.
+//! [`EventWriter`] and [`CommandWriter`] write them, [`Records`] reads them, [`token`] takes connection tokens apart. A body
+//! may stay beside its record, in the application's memory ([`External`]). [`ring`] carries records between threads,
+//! [`shared`] between processes, [`Sleeper`] says who must be woken, and a [`Mailbox`] takes control calls. Nothing here
+//! knows sockets, HTTP or JavaScript. The engine, the host and the Node add-on stand on this crate.
 
 mod command_writer;
 mod counters;
