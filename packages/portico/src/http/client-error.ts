@@ -19,6 +19,9 @@ interface ParseError extends Error {
 /** The peer's end in the middle of a request. There is no packet that it was in: the socket's 'end' tells of it. */
 const BROKEN_OFF = 'HPE_INVALID_EOF_STATE';
 
+/** Field lines of Node's own answers. */
+const FIELDS = 'Connection: close\r\n';
+
 /** Event `CLIENT_ERROR`. */
 export function clientError(connection: Connection, at: number): void {
   if (connection.destroying) return;
@@ -30,6 +33,7 @@ export function clientError(connection: Connection, at: number): void {
     endReadable(connection.laneSocket);
     return;
   }
+  connection.refused = true;
   const error = new Error(`Parse Error: ${reason}`) as ParseError;
   error.bytesParsed = words[at + EventClientError.PARSED_BYTES];
   error.code = PARSE_ERROR_CODES[number];
@@ -42,7 +46,8 @@ export function clientError(connection: Connection, at: number): void {
 
 /**
  * More came on a connection of which a handler has thrown: where that is caught, Node's parser goes on with nothing and
- * says so. `bytes`: what came, `isAnotherRead`: surely not with the same read, whose rest is dropped.
+ * says so. `bytes`: what came, `isAnotherRead`: surely not with the same read, whose rest is dropped. A host knows of no
+ * error of the client: there, the refusal goes out as the answer to the request whose turn it is.
  */
 export function callbackFailed(connection: Connection, bytes: Buffer, isAnotherRead = false): void {
   if (connection.destroying || connection.lane.resumed && !isAnotherRead) return;
@@ -55,18 +60,18 @@ export function callbackFailed(connection: Connection, bytes: Buffer, isAnotherR
 
 /** No complete request in time. */
 export function requestTimedOut(connection: Connection): void {
+  connection.refused = true;
   answerBadRequest(connection, requestTimeout());
 }
 
 /** Tells 'clientError'; without a listener answers as Node does and closes. */
 export function answerBadRequest(connection: Connection, error: ParseError): void {
-  connection.refused = true;
   const socket = connection.laneSocket;
   // Further errors are told to no listener.
   socket.removeListener('error', socketError);
   if (socket.listenerCount('error') === 0) socket.on('error', ignore);
   if (connection.server.server.emit('clientError', error, socket)) return;
-  if (socket.writable && !isAnswering(socket)) socket.write(defaultAnswer(error.code));
+  if (socket.writable && !isAnswering(socket)) refuse(connection, statusOf(error.code));
   socket.destroy(error);
 }
 
@@ -77,9 +82,11 @@ function isAnswering(socket: LaneSocket): boolean {
 
 function ignore(): void { /* The program has been told by 'clientError', or does not want to know. */ }
 
-function defaultAnswer(code: string | undefined): string {
-  const status = statusOf(code);
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`;
+/** Node's own answer. */
+function refuse(connection: Connection, status: number): void {
+  const reason = STATUS_CODES[status] as string;
+  if (connection.isShared) connection.refuseCurrent(status, reason, FIELDS);
+  else connection.laneSocket.write(`HTTP/1.1 ${status} ${reason}\r\n${FIELDS}\r\n`);
 }
 
 function statusOf(code: string | undefined): number {

@@ -19,8 +19,12 @@ export function socketEnded(this: LaneSocket): void {
   const connection = this[kConnection];
   const { brokenOff } = connection;
   connection.brokenOff = undefined;
-  if (brokenOff === undefined) followPeer(connection);
-  else answerBadRequest(connection, brokenOff);
+  if (brokenOff === undefined) {
+    followPeer(connection);
+  } else {
+    connection.refused = true;
+    answerBadRequest(connection, brokenOff);
+  }
 }
 
 /** The socket has closed: what was in flight on it ends, before listeners of the program's hear of it. */

@@ -51,7 +51,7 @@ export class Connection implements TlsConnection {
   refused = false;
   /** Gone: `CLOSED` was received. */
   closed = false;
-  /** `DESTROY` was sent. */
+  /** `DESTROY` was sent, or an answer behind which the connection ends whatever the program does. */
   destroying = false;
   /** The program listens to the socket's bytes while the engine parses them. */
   tapped = false;
@@ -297,6 +297,17 @@ export class Connection implements TlsConnection {
   /** Ends what was written so, and the connection behind it. False: nothing was. Throws for half a head. */
   endAnswer(): boolean {
     return this.current?.raw?.end() ?? false;
+  }
+
+  /**
+   * Answers the request whose turn it is in place of its response, if that has not begun, and ends the connection behind
+   * it: all that one of those who share a connection may say of it. `CLOSED` follows.
+   */
+  refuseCurrent(status: number, reason: string, fields: string): void {
+    const { current, lane: { writer } } = this;
+    if (current === null || current.headSent || current.pending !== null || current.ended) return;
+    writer.respond(this.token, current.sequence, layout.RESPONSE_FLAG_END | layout.RESPONSE_FLAG_CLOSE, status, 0, reason, fields, undefined, 0, undefined, 0);
+    this.destroying = true;
   }
 
   /** Calls back when the kernel has all that was written. */
