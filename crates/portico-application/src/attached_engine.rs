@@ -11,8 +11,8 @@ use portico_channel::{
 };
 use portico_sys::{Bell, Ringer};
 
-use crate::lane::Lane;
 use crate::scan::Taken;
+use crate::shard_link::ShardLink;
 
 /// The shards of a host, as one registration sees them. Has the methods of an engine that an application needs once
 /// it is attached; everything about listening is the host's.
@@ -20,10 +20,10 @@ use crate::scan::Taken;
 /// Tokens of connections tell the shard: its index stands in the highest bits of the slot.
 #[derive(Debug)]
 pub struct AttachedEngine {
-    lanes: Vec<Lane>,
+    links: Vec<ShardLink>,
     division: Division,
     bell: Bell,
-    /// Which lane `take` looks at first.
+    /// Which link `take` looks at first.
     turn: usize,
     open: usize,
     unreferenced: HashSet<u32>,
@@ -57,13 +57,13 @@ impl From<Channels> for AttachedEngine {
     fn from(channels: Channels) -> Self {
         let Channels { bell, ends } = channels;
         let division = Division::among(ends.len());
-        let lanes = ends
+        let links = ends
             .into_iter()
-            .map(|(end, ringer)| Lane::new(end, ringer, division))
+            .map(|(end, ringer)| ShardLink::new(end, ringer, division))
             .collect();
         // The host rings for the first event already: to it this side sleeps from the start.
         Self {
-            lanes,
+            links,
             division,
             bell,
             turn: 0,
@@ -100,16 +100,16 @@ impl AttachedEngine {
 
     /// Takes event records. After [`TurnOutcome::Idle`] the descriptor tells when there are more.
     pub fn take(&mut self, events: &mut EventWriter<'_>) -> TurnOutcome {
-        for lane in &self.lanes {
-            lane.wake_up();
+        for link in &self.links {
+            link.wake_up();
         }
         self.bell.clear();
-        for step in 0..self.lanes.len() {
-            let index = (self.turn + step) % self.lanes.len();
-            let Some(lane) = self.lanes.get_mut(index) else {
+        for step in 0..self.links.len() {
+            let index = (self.turn + step) % self.links.len();
+            let Some(link) = self.links.get_mut(index) else {
                 continue;
             };
-            lane.send_waiting();
+            link.send_waiting();
             let Self {
                 open, unreferenced, ..
             } = self;
@@ -117,7 +117,7 @@ impl AttachedEngine {
                 opened,
                 requests,
                 lacking,
-            } = lane.take(events, |token| {
+            } = link.take(events, |token| {
                 *open = open.saturating_sub(1);
                 unreferenced.remove(&token);
             });
@@ -130,9 +130,9 @@ impl AttachedEngine {
                 return TurnOutcome::NeedSpace(bytes);
             }
         }
-        self.turn = (self.turn + 1) % self.lanes.len().max(1);
-        for lane in &self.lanes {
-            lane.fall_asleep();
+        self.turn = (self.turn + 1) % self.links.len().max(1);
+        for link in &self.links {
+            link.fall_asleep();
         }
         if self.has_pending_events() {
             return TurnOutcome::More;
@@ -166,9 +166,9 @@ impl AttachedEngine {
                 }
             }
         }
-        for lane in &mut self.lanes {
-            lane.send_waiting();
-            lane.ring_if_asleep();
+        for link in &mut self.links {
+            link.send_waiting();
+            link.ring_if_asleep();
         }
         result
     }
@@ -176,13 +176,13 @@ impl AttachedEngine {
     fn route(&mut self, record: RecordView<'_>, bytes: &[u8], external: Option<External<'_>>) {
         match self.division.recipient_of(record) {
             Recipient::All => {
-                for lane in &mut self.lanes {
-                    lane.queue(record, bytes, None);
+                for link in &mut self.links {
+                    link.queue(record, bytes, None);
                 }
             }
             Recipient::Thread(index) => {
-                if let Some(lane) = self.lanes.get_mut(index) {
-                    lane.queue(record, bytes, external);
+                if let Some(link) = self.links.get_mut(index) {
+                    link.queue(record, bytes, external);
                 }
             }
         }
@@ -192,7 +192,7 @@ impl AttachedEngine {
     /// framing and without what the host adds. `None` of a connection of which nothing has come.
     #[must_use]
     pub fn connection_traffic(&self, token: u32) -> Option<(u64, u64)> {
-        self.lanes
+        self.links
             .get(self.division.thread_of(token))?
             .traffic(token)
     }
@@ -200,13 +200,13 @@ impl AttachedEngine {
     /// Whether [`AttachedEngine::take`] would find something now.
     #[must_use]
     pub fn has_pending_events(&self) -> bool {
-        self.lanes.iter().any(|lane| !lane.is_empty())
+        self.links.iter().any(|link| !link.is_empty())
     }
 
     /// Whether the host has written what no host writes: the channel is of no more use.
     #[must_use]
     pub fn is_broken(&self) -> bool {
-        self.lanes.iter().any(|lane| lane.broken)
+        self.links.iter().any(|link| link.broken)
     }
 
     /// Connections that this registration knows and that have not closed for it.

@@ -5,12 +5,12 @@
 //! neither JSON nor JavaScript: the lines of the control protocol are the caller's.
 #![forbid(unsafe_code)]
 
+mod answer_windows;
 mod attached_engine;
 mod flow;
-mod lane;
-mod outflow;
 mod registration;
 mod scan;
+mod shard_link;
 mod traffic;
 
 pub use attached_engine::{AttachedEngine, Channels};

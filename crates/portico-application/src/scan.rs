@@ -6,7 +6,7 @@ use portico_channel::{Records, record_size, schema};
 
 use crate::traffic::Traffic;
 
-/// What was taken from a lane.
+/// What was taken from a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Taken {
     pub(crate) opened: usize,

@@ -10,7 +10,7 @@ use portico_sys::{Address, Family};
 
 use crate::QueueId;
 use crate::flow::{Ack, Flow};
-use crate::framing::Answer;
+use crate::framing::AnswerState;
 use crate::host_wide::Place;
 use crate::listening::Admission;
 use crate::request::Facts;
@@ -69,7 +69,7 @@ pub(crate) struct Exchange {
     /// Since when its member owes the head of the answer: it was given the request, or a part of its body, then.
     pub(crate) since_ms: u64,
     /// How far its answer is.
-    pub(crate) answer: Answer,
+    pub(crate) answer: AnswerState,
     /// Output that has been taken for it.
     pub(crate) flow: Flow,
     /// Its records: all while it waits, only the head's where it may be tried again, else none.

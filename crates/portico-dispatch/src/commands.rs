@@ -1,4 +1,4 @@
-//! A member's commands: copied out of its channel, checked (`judging`), and applied to the shard.
+//! A member's commands: copied out of its channel, checked (`validation`), and applied to the shard.
 
 use portico_channel::layout::{command, response_flag};
 use portico_channel::{RecordView, Records, record_size, schema};
@@ -6,8 +6,8 @@ use portico_engine::Shard;
 
 use crate::client::MemberIndex;
 use crate::dispatcher::Dispatcher;
-use crate::judging::Verdict;
 use crate::limits::{COPY_BYTES, TURN_BYTES};
+use crate::validation::Verdict;
 
 /// Memory for commands, kept from one turn to the next.
 #[derive(Debug)]
@@ -103,7 +103,7 @@ impl Dispatcher {
                     _ => Verdict::Break,
                 }
             } else {
-                self.judge(index, record, &mut buffer.ended)
+                self.validate(index, record, &mut buffer.ended)
             };
             match verdict {
                 Verdict::Apply => {}
@@ -179,7 +179,7 @@ impl Dispatcher {
         if record.size() != whole.len() {
             return false;
         }
-        match self.judge(index, record, &mut buffer.ended) {
+        match self.validate(index, record, &mut buffer.ended) {
             Verdict::Apply => {}
             Verdict::ApplyWith(flags) => schema::set_flags(&mut whole, flags),
             Verdict::Shorten(flags, bytes) => shorten(&mut whole, flags, bytes),

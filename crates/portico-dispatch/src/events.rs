@@ -10,7 +10,7 @@ use crate::answers;
 use crate::client::{Client, Exchange, Hold, MemberIndex, Stage};
 use crate::dispatcher::Dispatcher;
 use crate::flow::Flow;
-use crate::framing::Answer;
+use crate::framing::AnswerState;
 use crate::limits::WAITING_BYTES;
 use crate::listening::Listening;
 use crate::request::Request;
@@ -110,7 +110,7 @@ impl Dispatcher {
             stage: if waits { Stage::Behind } else { Stage::Waiting },
             receiving: !facts.complete,
             since_ms: self.now_ms,
-            answer: Answer::Awaited,
+            answer: AnswerState::Awaited,
             flow: Flow::default(),
             records: if waits { bytes.to_vec() } else { Vec::new() },
             place: None,

@@ -18,7 +18,7 @@ use crate::request::Facts;
 
 /// How far an answer is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum AnswerState {
     /// No head yet.
     #[default]
     Awaited,
@@ -46,7 +46,7 @@ pub(crate) enum Outcome {
     Nothing,
 }
 
-impl Answer {
+impl AnswerState {
     /// Whether the head has been given.
     pub(crate) fn has_begun(self) -> bool {
         self != Self::Awaited
@@ -148,10 +148,10 @@ mod tests {
 
     #[test]
     fn a_head_says_how_its_body_ends() {
-        use Answer::{Chunked, Sized, UntilClose};
+        use AnswerState::{Chunked, Sized, UntilClose};
         use Outcome::{Fine, Last};
         let none = declared(None, "");
-        let rows: &[(Facts, u32, u32, FramingFields, Outcome, Answer)] = &[
+        let rows: &[(Facts, u32, u32, FramingFields, Outcome, AnswerState)] = &[
             (PLAIN, 200, CONTENT_LENGTH, none, Fine, Sized(5)),
             (PLAIN, 200, 0, declared(Some(7), ""), Fine, Sized(7)),
             (
@@ -192,7 +192,7 @@ mod tests {
             (CONNECT, 403, CONTENT_LENGTH, none, Fine, Sized(5)),
         ];
         for (facts, status, flags, declared, outcome, state) in rows {
-            let mut answer = Answer::Awaited;
+            let mut answer = AnswerState::Awaited;
             let found = answer.begin(*facts, *status, *flags, 5, declared);
             assert_eq!(
                 (found, answer),
@@ -214,19 +214,19 @@ mod tests {
             (HEAD, 200, CHUNKED | TRANSFER_ENCODING, declared(None, "")),
             (PLAIN, 204, CHUNKED, declared(None, "chunked")),
         ] {
-            let outcome = Answer::Awaited.begin(facts, status, flags, 5, &declared);
+            let outcome = AnswerState::Awaited.begin(facts, status, flags, 5, &declared);
             assert_eq!(outcome, Outcome::Wrong, "{status} {flags} {declared:?}");
         }
     }
 
     #[test]
     fn no_byte_beyond_the_length_and_none_missing() {
-        let mut answer = Answer::Sized(5);
+        let mut answer = AnswerState::Sized(5);
         assert_eq!(answer.add(3), Outcome::Fine);
         assert_eq!(answer.add(3), Outcome::TooLong(2));
         assert_eq!(answer.add(2), Outcome::Fine);
         assert_eq!(answer.end(), Outcome::Fine);
-        assert_eq!(Answer::Sized(1).end(), Outcome::Last);
-        assert_eq!(Answer::Chunked.end(), Outcome::Fine);
+        assert_eq!(AnswerState::Sized(1).end(), Outcome::Last);
+        assert_eq!(AnswerState::Chunked.end(), Outcome::Fine);
     }
 }

@@ -18,11 +18,11 @@
 #![forbid(unsafe_code)]
 
 mod affinity;
+mod answer_validation;
 mod answers;
 mod backlog;
 mod client;
 mod commands;
-mod departures;
 mod dispatcher;
 mod events;
 mod flow;
@@ -30,11 +30,10 @@ mod framing;
 mod holding;
 mod host_wide;
 mod id_hash;
-mod judging;
-mod judging_answers;
 mod limits;
 mod listening;
 mod member;
+mod membership;
 mod queue;
 mod request;
 mod response_timeouts;
@@ -47,6 +46,7 @@ mod thread;
 mod unfinished;
 mod uploads;
 mod user_memory;
+mod validation;
 
 pub use host_wide::MemberLoad;
 pub use member::{BreakReason, BrokenMember, NewMember};

@@ -1,7 +1,7 @@
 //! The least rate at which a peer must send the body of a request and take an answer (`min_bytes_per_second`).
 //!
 //! Connections are looked at in intervals, and only what is found then is remembered, outside of them: a connection
-//! that is not waited for costs nothing. What is waited for is judged as a whole: a peer has a balance of bytes, which grows
+//! that is not waited for costs nothing. What is waited for counts as a whole: a peer has a balance of bytes, which grows
 //! with what it moves and shrinks with time; below nothing, it is too slow. The rule is Portico's own, named after HTTP.SYS's
 //! MinSendBytesPerSecond.
 //!

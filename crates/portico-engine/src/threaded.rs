@@ -14,10 +14,10 @@
 //! The thread's index is part of its connections' tokens: see [`portico_channel::token`].
 
 mod application_end;
-mod application_lane;
 mod engine_end;
-mod lane;
 mod lending;
+mod shard_link;
+mod shared;
 
 pub use application_end::ThreadedEngine;
 

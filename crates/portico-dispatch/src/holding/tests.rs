@@ -12,12 +12,12 @@ use portico_sys::bell;
 use super::*;
 use crate::client::{Exchange, Stage};
 use crate::flow::Flow;
-use crate::framing::Answer;
+use crate::framing::AnswerState;
 use crate::host_wide::HostWide;
-use crate::judging::Verdict;
 use crate::member::{Member, NewMember};
 use crate::request::Facts;
 use crate::user_memory::UserMemory;
+use crate::validation::Verdict;
 use crate::{MemberId, QueueId};
 
 const CLIENTS: u32 = 3;
@@ -110,7 +110,7 @@ impl Model {
             stage: Stage::With(0),
             receiving: true,
             since_ms: 0,
-            answer: Answer::Awaited,
+            answer: AnswerState::Awaited,
             flow: Flow::default(),
             records: Vec::new(),
             place: None,
@@ -162,7 +162,7 @@ impl Model {
         let sequence = self.sequences[token as usize];
         commands.about_request(kind, token, sequence);
         let record = Records::new(commands.as_bytes()).next().unwrap().unwrap();
-        let verdict = self.dispatcher.judge(0, record, &mut Vec::new());
+        let verdict = self.dispatcher.validate(0, record, &mut Vec::new());
         if verdict == Verdict::Apply {
             assert_eq!(kind, command::DISCARD, "the engine is told of holds by us");
             self.wishes[token as usize] = Wish::End;

@@ -11,20 +11,20 @@ use portico_channel::{EventWriter, External, RecordView, Records};
 use portico_sys::{Wake, socket};
 
 use super::MAX_THREADS;
-use super::application_lane::Lane;
-use super::lane::{Application, gone};
+use super::shard_link::ShardLink;
+use super::shared::{Application, gone};
 use crate::{CommandError, Counters, ListenerId, ListenerOptions, Shard, TurnOutcome};
 
 /// Shards on threads of their own, with the interface of a [`Shard`] but for [`ThreadedEngine::take`] and
 /// [`ThreadedEngine::submit`]. Dropping it ends the threads and closes everything.
 #[derive(Debug)]
 pub struct ThreadedEngine {
-    lanes: Vec<Lane>,
+    links: Vec<ShardLink>,
     division: Division,
     application: Arc<Application>,
-    /// Which lane `take` looks at first.
+    /// Which link `take` looks at first.
     turn: usize,
-    /// Which lane gets the next adopted socket.
+    /// Which link gets the next adopted socket.
     adopting: usize,
 }
 
@@ -40,7 +40,7 @@ impl ThreadedEngine {
             sleeper: Sleeper::default(),
         });
         let mut engine = Self {
-            lanes: Vec::new(),
+            links: Vec::new(),
             division: Division::among(threads),
             application,
             turn: 0,
@@ -49,8 +49,8 @@ impl ThreadedEngine {
         for index in 0..threads {
             let (base, count) = (engine.division.first_slot(index), engine.division.slots());
             engine
-                .lanes
-                .push(Lane::start(index, base, count, &engine.application)?);
+                .links
+                .push(ShardLink::start(index, base, count, &engine.application)?);
         }
         engine.application.sleeper.fall_asleep();
         Ok(engine)
@@ -66,20 +66,20 @@ impl ThreadedEngine {
     pub fn take(&mut self, events: &mut EventWriter<'_>) -> TurnOutcome {
         self.application.sleeper.wake_up();
         self.application.wake.clear();
-        for step in 0..self.lanes.len() {
-            let index = (self.turn + step) % self.lanes.len();
-            let Some(lane) = self.lanes.get_mut(index) else {
+        for step in 0..self.links.len() {
+            let index = (self.turn + step) % self.links.len();
+            let Some(link) = self.links.get_mut(index) else {
                 continue;
             };
-            lane.take_returned();
-            lane.send_waiting();
-            if let Some(bytes) = lane.take(events) {
+            link.take_returned();
+            link.send_waiting();
+            if let Some(bytes) = link.take(events) {
                 // The next call begins here, with fresh memory.
                 self.turn = index;
                 return TurnOutcome::NeedSpace(bytes);
             }
         }
-        self.turn = (self.turn + 1) % self.lanes.len();
+        self.turn = (self.turn + 1) % self.links.len();
         self.application.sleeper.fall_asleep();
         if self.has_pending_events() {
             self.application.sleeper.wake_up();
@@ -115,25 +115,25 @@ impl ThreadedEngine {
                 }
             }
         }
-        for lane in &mut self.lanes {
-            lane.take_returned();
-            lane.send_waiting();
-            lane.shared.wake_engine();
+        for link in &mut self.links {
+            link.take_returned();
+            link.send_waiting();
+            link.shared.wake_engine();
         }
-        let reported = self.lanes.iter().find_map(|lane| lane.shared.take_error());
+        let reported = self.links.iter().find_map(|link| link.shared.take_error());
         result.and(reported.map_or(Ok(()), Err))
     }
 
     fn route(&mut self, record: RecordView<'_>, bytes: &[u8], external: Option<External<'_>>) {
         match self.division.recipient_of(record) {
             Recipient::All => {
-                for lane in &mut self.lanes {
-                    lane.queue(record, bytes, None);
+                for link in &mut self.links {
+                    link.queue(record, bytes, None);
                 }
             }
             Recipient::Thread(index) => {
-                if let Some(lane) = self.lanes.get_mut(index) {
-                    lane.queue(record, bytes, external);
+                if let Some(link) = self.links.get_mut(index) {
+                    link.queue(record, bytes, external);
                 }
             }
         }
@@ -142,7 +142,7 @@ impl ThreadedEngine {
     /// Whether [`ThreadedEngine::take`] would find something now.
     #[must_use]
     pub fn has_pending_events(&self) -> bool {
-        self.lanes.iter().any(|lane| !lane.is_empty())
+        self.links.iter().any(|link| !link.is_empty())
     }
 
     /// As [`Shard::listen`]; all threads accept from the socket.
@@ -158,7 +158,7 @@ impl ThreadedEngine {
         socket::prepare(&fd)?;
         socket::listen(&fd, backlog)?;
         let mut copies = Vec::new();
-        for _ in 1..self.lanes.len() {
+        for _ in 1..self.links.len() {
             copies.push(fd.try_clone()?);
         }
         copies.push(fd);
@@ -189,9 +189,9 @@ impl ThreadedEngine {
     /// # Errors
     /// As [`Shard::adopt`].
     pub fn adopt(&mut self, listener: ListenerId, fd: OwnedFd) -> io::Result<()> {
-        self.adopting = (self.adopting + 1) % self.lanes.len();
-        let lane = self.lanes.get(self.adopting).ok_or_else(gone)?;
-        lane.ask(move |shard| shard.adopt(listener, fd))
+        self.adopting = (self.adopting + 1) % self.links.len();
+        let link = self.links.get(self.adopting).ok_or_else(gone)?;
+        link.ask(move |shard| shard.adopt(listener, fd))
             .recv()
             .map_err(|_| gone())?
     }
@@ -230,23 +230,23 @@ impl ThreadedEngine {
     }
 
     /// The thread that a connection lives on.
-    fn lane_of(&self, token: u32) -> Option<&Lane> {
-        self.lanes.get(self.division.thread_of(token))
+    fn link_of(&self, token: u32) -> Option<&ShardLink> {
+        self.links.get(self.division.thread_of(token))
     }
 
     /// As [`Shard::connection_traffic`]. Waits for the thread's answer.
     pub fn connection_traffic(&mut self, token: u32) -> Option<(u64, u64)> {
         let answer = self
-            .lane_of(token)?
+            .link_of(token)?
             .ask(move |shard| shard.connection_traffic(token));
         answer.recv().ok().flatten()
     }
 
     /// As [`Shard::set_connection_ref`].
     pub fn set_connection_ref(&mut self, token: u32, referenced: bool) {
-        if let Some(lane) = self.lane_of(token) {
-            let shared = Arc::clone(&lane.shared);
-            let answer = lane.ask(move |shard| {
+        if let Some(link) = self.link_of(token) {
+            let shared = Arc::clone(&link.shared);
+            let answer = link.ask(move |shard| {
                 shard.set_connection_ref(token, referenced);
                 shared
                     .referenced
@@ -259,9 +259,9 @@ impl ThreadedEngine {
     /// As [`Shard::referenced_connections`], as of each thread's last turn.
     #[must_use]
     pub fn referenced_connections(&self) -> usize {
-        self.lanes
+        self.links
             .iter()
-            .map(|lane| lane.shared.referenced.load(Ordering::Acquire))
+            .map(|link| link.shared.referenced.load(Ordering::Acquire))
             .sum()
     }
 
@@ -293,10 +293,10 @@ impl ThreadedEngine {
         F: FnOnce(&mut Shard) -> T + Send + 'static,
     {
         let answers: Vec<_> = self
-            .lanes
+            .links
             .iter()
             .enumerate()
-            .map(|(index, lane)| lane.ask(call(index)))
+            .map(|(index, link)| link.ask(call(index)))
             .collect();
         answers
             .into_iter()
@@ -314,12 +314,12 @@ impl AsFd for ThreadedEngine {
 
 impl Drop for ThreadedEngine {
     fn drop(&mut self) {
-        for lane in &self.lanes {
-            lane.shared.stop.store(true, Ordering::Release);
-            lane.shared.wake.wake();
+        for link in &self.links {
+            link.shared.stop.store(true, Ordering::Release);
+            link.shared.wake.wake();
         }
-        for lane in &mut self.lanes {
-            if let Some(thread) = lane.thread.take() {
+        for link in &mut self.links {
+            if let Some(thread) = link.thread.take() {
                 // A panic of the thread has been printed by its hook.
                 let _ = thread.join();
             }

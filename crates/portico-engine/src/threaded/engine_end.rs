@@ -9,7 +9,7 @@ use portico_channel::{
     CommandWriter, EventWriter, External, LentBytes, Records, RingReader, RingWriter,
 };
 
-use super::lane::{Application, BESIDE, Beside, Piece, Shared, write_to_ring};
+use super::shared::{Application, BESIDE, Beside, Piece, Shared, write_to_ring};
 use crate::limits::TURN_ROOM_BYTES;
 use crate::{Shard, TurnOutcome};
 
@@ -18,7 +18,7 @@ const LONG: Duration = Duration::from_secs(3600);
 /// Room for the record that stands for events beside the ring.
 const MARK_ROOM_BYTES: usize = 64;
 
-/// The engine thread's side of a lane.
+/// The engine thread's side of a link.
 #[derive(Debug)]
 pub(super) struct EngineEnd {
     pub(super) shared: Arc<Shared>,

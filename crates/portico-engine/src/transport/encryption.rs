@@ -10,7 +10,7 @@ use portico_tls::{AlpnChoice, Refusal};
 
 use super::Transport;
 use super::output::AfterFlush;
-use super::tls::{Progress, Questions, Stage, TlsLayer};
+use super::tls::{Outcome, Questions, Stage, TlsLayer};
 use crate::core::Core;
 use crate::limits::TLS_BATCH_BYTES;
 use crate::stop::Stop;
@@ -53,8 +53,8 @@ impl Transport {
         let Some(tls) = &mut self.tls else {
             return TlsChange::Nothing;
         };
-        let progress = tls.decrypt(bytes, plaintext, questions, &mut core.buffers);
-        self.note_progress(core, progress)
+        let outcome = tls.decrypt(bytes, plaintext, questions, &mut core.buffers);
+        self.note_outcome(core, outcome)
     }
 
     /// `SERVER_NAME`: a context's number, 0 for the listener's own choice, all ones to refuse.
@@ -156,31 +156,31 @@ impl Transport {
         let Some(tls) = &mut self.tls else {
             return TlsChange::Nothing;
         };
-        let progress = tls.proceed(alpn, plaintext, &mut core.buffers);
-        self.note_progress(core, progress)
+        let outcome = tls.proceed(alpn, plaintext, &mut core.buffers);
+        self.note_outcome(core, outcome)
     }
 
     fn refuse_hello(&mut self, core: &mut Core, why: Refusal) -> TlsChange {
         if let Some(tls) = &mut self.tls {
             tls.refuse(why, &mut core.buffers);
         }
-        let failed = Progress {
+        let failed = Outcome {
             failed: true,
-            ..Progress::default()
+            ..Outcome::default()
         };
-        self.note_progress(core, failed)
+        self.note_outcome(core, failed)
     }
 
-    fn note_progress(&mut self, core: &mut Core, progress: Progress) -> TlsChange {
+    fn note_outcome(&mut self, core: &mut Core, outcome: Outcome) -> TlsChange {
         let mut change = TlsChange::Nothing;
-        if progress.handshake_done {
+        if outcome.handshake_done {
             self.handshake_done(core);
             change = TlsChange::Established;
         }
-        if progress.peer_closed {
+        if outcome.peer_closed {
             self.end_input();
         }
-        if progress.failed {
+        if outcome.failed {
             self.output.queue.clear(&mut core.buffers);
             self.schedule(core);
             change = TlsChange::Failed;

@@ -43,7 +43,7 @@ pub(super) enum Stage {
 
 /// What a step of the session brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Progress {
+pub(super) struct Outcome {
     /// The handshake is complete.
     pub(super) handshake_done: bool,
     /// The peer has ended its side.
@@ -120,7 +120,7 @@ impl TlsLayer {
         plaintext: &mut impl Sink,
         questions: Questions,
         pool: &mut BufferPool,
-    ) -> Progress {
+    ) -> Outcome {
         prepare(&mut self.wire, pool);
         let result = self.session.handle_input(bytes, plaintext, &mut self.wire);
         self.note(result, plaintext, questions)
@@ -132,7 +132,7 @@ impl TlsLayer {
         alpn: AlpnChoice<'_>,
         plaintext: &mut impl Sink,
         pool: &mut BufferPool,
-    ) -> Progress {
+    ) -> Outcome {
         prepare(&mut self.wire, pool);
         let context = match std::mem::replace(&mut self.stage, Stage::Handshake) {
             Stage::AwaitsProtocol { context, .. } => context,
@@ -164,15 +164,15 @@ impl TlsLayer {
         result: Result<portico_tls::Status, TlsError>,
         plaintext: &mut impl Sink,
         questions: Questions,
-    ) -> Progress {
+    ) -> Outcome {
         self.key_log.append(&mut self.session.take_key_log());
         let mut status = match result {
             Ok(status) => status,
             Err(error) => {
                 self.fail(error);
-                return Progress {
+                return Outcome {
                     failed: true,
-                    ..Progress::default()
+                    ..Outcome::default()
                 };
             }
         };
@@ -196,9 +196,9 @@ impl TlsLayer {
                     Ok(provided) => status = provided,
                     Err(error) => {
                         self.fail(error);
-                        return Progress {
+                        return Outcome {
                             failed: true,
-                            ..Progress::default()
+                            ..Outcome::default()
                         };
                     }
                 }
@@ -207,7 +207,7 @@ impl TlsLayer {
         if status.handshake_done {
             self.stage = Stage::Established { announced: false };
         }
-        Progress {
+        Outcome {
             handshake_done: status.handshake_done,
             peer_closed: status.peer_closed,
             failed: false,

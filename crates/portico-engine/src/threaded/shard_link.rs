@@ -11,14 +11,14 @@ use portico_channel::{
 };
 
 use super::engine_end::EngineEnd;
-use super::lane::{Application, BESIDE, Beside, Shared, gone, write_to_ring};
 use super::lending::{Lending, Parcel, Returned};
+use super::shared::{Application, BESIDE, Beside, Shared, gone, write_to_ring};
 use crate::Shard;
 use crate::limits::{BESIDE_BYTES, RING_BYTES};
 
 /// One engine thread as its application sees it.
 #[derive(Debug)]
-pub(super) struct Lane {
+pub(super) struct ShardLink {
     pub(super) shared: Arc<Shared>,
     commands: RingWriter,
     events: RingReader,
@@ -37,7 +37,7 @@ pub(super) struct Lane {
     pub(super) thread: Option<JoinHandle<()>>,
 }
 
-impl Lane {
+impl ShardLink {
     pub(super) fn start(
         index: usize,
         base: u32,

@@ -2,7 +2,7 @@
 //!
 //! A record that names a connection or request that is not the member's is left out: it may have crossed with the
 //! request's end. One that no application of ours would ever write breaks the channel. Records about an answer are in
-//! `judging_answers`.
+//! `answer_validation`.
 
 use portico_channel::RecordView;
 use portico_channel::layout::{command, response_flag};
@@ -31,7 +31,7 @@ pub(crate) enum Verdict {
 
 impl Dispatcher {
     #[inline]
-    pub(crate) fn judge(
+    pub(crate) fn validate(
         &mut self,
         index: MemberIndex,
         record: RecordView<'_>,
@@ -40,9 +40,9 @@ impl Dispatcher {
         let token = record.token();
         match record.kind() {
             command::RESPOND | command::DATA | command::END | command::INFORM => {
-                self.judge_answer(index, record, ended)
+                self.validate_answer(index, record, ended)
             }
-            command::TEMPLATE => self.judge_template(index, record),
+            command::TEMPLATE => self.validate_template(index, record),
             command::CLOSE_IDLE | command::CLOSE_ALL => {
                 if let Some(member) = self.member(index) {
                     member.close_idle = true;
@@ -50,10 +50,10 @@ impl Dispatcher {
                 }
                 Verdict::LeaveOut
             }
-            command::PAUSE | command::RESUME => self.judge_pause(index, record),
-            command::RAW => self.judge_raw(index, record),
-            command::TAKE_OVER | command::PROCEED => self.judge_upgrade(index, record),
-            command::DISCARD => self.judge_discard(index, record),
+            command::PAUSE | command::RESUME => self.validate_pause(index, record),
+            command::RAW => self.validate_raw(index, record),
+            command::TAKE_OVER | command::PROCEED => self.validate_upgrade(index, record),
+            command::DISCARD => self.validate_discard(index, record),
             command::RESET => {
                 let Some(reset) = record.read::<command::Reset>() else {
                     return Verdict::Break;
@@ -65,7 +65,7 @@ impl Dispatcher {
                 ended.push((token, sequence));
                 Verdict::Apply
             }
-            command::SHUTDOWN | command::DESTROY => self.judge_end(index, token),
+            command::SHUTDOWN | command::DESTROY => self.validate_end(index, token),
             command::SET_TIMEOUT | command::SET_SOCKET => {
                 let Some(client) = self.clients.find(token) else {
                     return Verdict::LeaveOut;
@@ -84,7 +84,7 @@ impl Dispatcher {
 
     /// What a template says of the body is read once. One that is no head costs the answers that name it, for the program
     /// says what is in it.
-    fn judge_template(&mut self, index: MemberIndex, record: RecordView<'_>) -> Verdict {
+    fn validate_template(&mut self, index: MemberIndex, record: RecordView<'_>) -> Verdict {
         let Some(head) = record.read::<command::Template>() else {
             return Verdict::Break;
         };
@@ -112,7 +112,7 @@ impl Dispatcher {
 
     /// A member has a say in the bytes that are arriving for it, and in nothing else of a connection that it shares. The
     /// engine is told by us, who may want them held as well.
-    fn judge_pause(&mut self, index: MemberIndex, record: RecordView<'_>) -> Verdict {
+    fn validate_pause(&mut self, index: MemberIndex, record: RecordView<'_>) -> Verdict {
         let Self {
             clients, commands, ..
         } = self;
@@ -126,7 +126,7 @@ impl Dispatcher {
         Verdict::LeaveOut
     }
 
-    fn judge_discard(&mut self, index: MemberIndex, record: RecordView<'_>) -> Verdict {
+    fn validate_discard(&mut self, index: MemberIndex, record: RecordView<'_>) -> Verdict {
         let (token, sequence) = (record.token(), record.sequence());
         if !self.owns(index, token, sequence) {
             return Verdict::LeaveOut;
@@ -139,7 +139,7 @@ impl Dispatcher {
         Verdict::Apply
     }
 
-    fn judge_raw(&mut self, index: MemberIndex, record: RecordView<'_>) -> Verdict {
+    fn validate_raw(&mut self, index: MemberIndex, record: RecordView<'_>) -> Verdict {
         if record.flags() & response_flag::EXTERNAL != 0 {
             return Verdict::Break;
         }
@@ -165,7 +165,7 @@ impl Dispatcher {
         Verdict::ApplyWith(record.flags() | response_flag::ACK)
     }
 
-    fn judge_upgrade(&mut self, index: MemberIndex, record: RecordView<'_>) -> Verdict {
+    fn validate_upgrade(&mut self, index: MemberIndex, record: RecordView<'_>) -> Verdict {
         let token = record.token();
         let Some(client) = self.clients.find(token) else {
             return Verdict::LeaveOut;
@@ -193,7 +193,7 @@ impl Dispatcher {
     }
 
     /// The end of a connection: really, where the member has a say; else only as far as it is concerned.
-    fn judge_end(&mut self, index: MemberIndex, token: u32) -> Verdict {
+    fn validate_end(&mut self, index: MemberIndex, token: u32) -> Verdict {
         let Some(client) = self.clients.find(token) else {
             return Verdict::LeaveOut;
         };

@@ -21,15 +21,15 @@ struct Connection {
 
 /// Answers in work, by connection.
 #[derive(Debug, Default)]
-pub(crate) struct Outflow {
+pub(crate) struct AnswerWindows {
     connections: HashMap<u32, Connection>,
     /// Answers whose windows are open and for which the channel had no room: tokens and sequence numbers, in order. One
     /// that has gone since may be among them.
     stalled: VecDeque<(u32, u32)>,
 }
 
-impl Outflow {
-    /// Whether a record may be sent now. If not, it is kept, and comes out of [`Outflow::credit`].
+impl AnswerWindows {
+    /// Whether a record may be sent now. If not, it is kept, and comes out of [`AnswerWindows::credit`].
     #[inline]
     pub(crate) fn admit(&mut self, record: RecordView<'_>, parts: &[&[u8]]) -> bool {
         let is_whole =
@@ -157,7 +157,7 @@ impl Outflow {
         }
     }
 
-    /// Whether [`Outflow::send_stalled`] would do something.
+    /// Whether [`AnswerWindows::send_stalled`] would do something.
     pub(crate) fn has_stalled(&self) -> bool {
         !self.stalled.is_empty()
     }
@@ -252,33 +252,33 @@ mod tests {
 
     use super::*;
 
-    fn submit(outflow: &mut Outflow, write: impl FnOnce(&mut CommandWriter)) -> bool {
+    fn submit(windows: &mut AnswerWindows, write: impl FnOnce(&mut CommandWriter)) -> bool {
         let mut writer = CommandWriter::new();
         write(&mut writer);
         let record = Records::new(writer.as_bytes()).next().unwrap().unwrap();
-        outflow.admit(record, &[writer.as_bytes()])
+        windows.admit(record, &[writer.as_bytes()])
     }
 
     #[test]
     fn what_is_beyond_the_window_waits_for_credit_and_the_end_waits_behind_it() {
-        let mut outflow = Outflow::default();
+        let mut windows = AnswerWindows::default();
         let piece = vec![1; 64 * 1024];
         let mut sent = 0;
-        while submit(&mut outflow, |writer| writer.data(7, 1, 0, &piece)) {
+        while submit(&mut windows, |writer| writer.data(7, 1, 0, &piece)) {
             sent += 1;
         }
         assert_eq!(sent, 4);
         // Another answer of the connection, and another connection.
-        assert!(submit(&mut outflow, |writer| writer.data(7, 2, 0, &piece)));
-        assert!(submit(&mut outflow, |writer| writer.data(8, 1, 0, &piece)));
-        assert!(!submit(&mut outflow, |writer| writer.end(7, 1, 0, b"")));
-        assert!(!submit(&mut outflow, |writer| writer.simple(
+        assert!(submit(&mut windows, |writer| writer.data(7, 2, 0, &piece)));
+        assert!(submit(&mut windows, |writer| writer.data(8, 1, 0, &piece)));
+        assert!(!submit(&mut windows, |writer| writer.end(7, 1, 0, b"")));
+        assert!(!submit(&mut windows, |writer| writer.simple(
             command::SHUTDOWN,
             1,
             7
         )));
         let mut kinds = Vec::new();
-        outflow.credit(7, 1, 2 * ANSWER_WINDOW_BYTES, Room::Left, |parcel| {
+        windows.credit(7, 1, 2 * ANSWER_WINDOW_BYTES, Room::Left, |parcel| {
             let Parcel::Record(bytes) = parcel else {
                 panic!("{parcel:?}");
             };
@@ -286,22 +286,22 @@ mod tests {
             Room::Left
         });
         assert_eq!(kinds, [command::DATA, command::END, command::SHUTDOWN]);
-        outflow.forget(7);
-        outflow.forget(8);
-        assert!(outflow.connections.is_empty());
+        windows.forget(7);
+        windows.forget(8);
+        assert!(windows.connections.is_empty());
     }
 
     #[test]
     fn of_an_answer_that_is_given_up_nothing_is_kept_and_of_others_all() {
-        let mut outflow = Outflow::default();
+        let mut windows = AnswerWindows::default();
         let piece = vec![1; 64 * 1024];
         for sequence in [1, 2] {
-            while submit(&mut outflow, |writer| writer.data(7, sequence, 0, &piece)) {}
+            while submit(&mut windows, |writer| writer.data(7, sequence, 0, &piece)) {}
         }
-        assert!(submit(&mut outflow, |writer| writer.reset(7, 2)));
+        assert!(submit(&mut windows, |writer| writer.reset(7, 2)));
         let mut kept = 0;
         for sequence in [1, 2] {
-            outflow.credit(7, sequence, 2 * ANSWER_WINDOW_BYTES, Room::Left, |_| {
+            windows.credit(7, sequence, 2 * ANSWER_WINDOW_BYTES, Room::Left, |_| {
                 kept += sequence;
                 Room::Left
             });
@@ -311,26 +311,26 @@ mod tests {
 
     #[test]
     fn answers_that_are_complete_leave_nothing() {
-        let mut outflow = Outflow::default();
-        assert!(submit(&mut outflow, |writer| writer.data(7, 1, 0, b"a")));
-        assert!(submit(&mut outflow, |writer| writer.end(7, 1, 0, b"")));
-        assert!(submit(&mut outflow, |writer| writer.end(9, 4, 0, b"")));
-        assert!(outflow.connections.is_empty());
+        let mut windows = AnswerWindows::default();
+        assert!(submit(&mut windows, |writer| writer.data(7, 1, 0, b"a")));
+        assert!(submit(&mut windows, |writer| writer.end(7, 1, 0, b"")));
+        assert!(submit(&mut windows, |writer| writer.end(9, 4, 0, b"")));
+        assert!(windows.connections.is_empty());
     }
 
     #[test]
     fn a_large_body_is_copied_only_as_far_as_the_window_reaches() {
-        let mut outflow = Outflow::default();
+        let mut windows = AnswerWindows::default();
         let body: Vec<u8> = (0..900_000u32).map(|index| (index / 7) as u8).collect();
         let mut writer = CommandWriter::new();
         writer.data(7, 1, response_flag::END, b"");
         let record = Records::new(writer.as_bytes()).next().unwrap().unwrap();
         let mut sent = Vec::new();
-        outflow.lend(record, body.as_slice().into(), Room::Left, |parcel| {
+        windows.lend(record, body.as_slice().into(), Room::Left, |parcel| {
             note(&mut sent, parcel)
         });
         assert!(sent.len() < 2 * ANSWER_WINDOW_BYTES as usize);
-        assert!(!submit(&mut outflow, |writer| writer.simple(
+        assert!(!submit(&mut windows, |writer| writer.simple(
             command::SHUTDOWN,
             1,
             7
@@ -339,16 +339,16 @@ mod tests {
         while sent.len() < body.len() {
             let before = sent.len();
             granted += ANSWER_WINDOW_BYTES / 2;
-            outflow.credit(7, 1, granted, Room::Left, |parcel| note(&mut sent, parcel));
+            windows.credit(7, 1, granted, Room::Left, |parcel| note(&mut sent, parcel));
             assert!(sent.len() > before && sent.len() as u64 <= granted + PIECE_BYTES as u64);
         }
         assert_eq!(sent, body);
-        assert!(outflow.connections.is_empty());
+        assert!(windows.connections.is_empty());
     }
 
     #[test]
     fn while_the_channel_is_full_bodies_stay_where_they_are_and_then_take_turns() {
-        let mut outflow = Outflow::default();
+        let mut windows = AnswerWindows::default();
         let body = vec![1u8; 3 * PIECE_BYTES];
         let mut copied = Vec::new();
         for token in [7, 8, 9] {
@@ -357,20 +357,20 @@ mod tests {
             let record = Records::new(writer.as_bytes()).next().unwrap().unwrap();
             // The first piece fills the channel.
             let room = if token == 7 { Room::Left } else { Room::Full };
-            outflow.lend(record, body.as_slice().into(), room, |parcel| {
+            windows.lend(record, body.as_slice().into(), room, |parcel| {
                 note(&mut copied, parcel);
                 Room::Full
             });
         }
         assert_eq!(copied.len(), PIECE_BYTES);
         // Its window moves, too, while there is no room.
-        outflow.credit(7, 1, 2 * ANSWER_WINDOW_BYTES, Room::Full, |parcel| {
+        windows.credit(7, 1, 2 * ANSWER_WINDOW_BYTES, Room::Full, |parcel| {
             note(&mut copied, parcel)
         });
         assert_eq!(copied.len(), PIECE_BYTES);
         let mut turns = Vec::new();
-        while outflow.has_stalled() {
-            outflow.send_stalled(|token, parcel| {
+        while windows.has_stalled() {
+            windows.send_stalled(|token, parcel| {
                 turns.push(token);
                 note(&mut copied, parcel);
                 Room::Full
@@ -378,26 +378,26 @@ mod tests {
         }
         assert_eq!(turns, [7, 8, 9, 7, 8, 9, 8, 9]);
         assert_eq!(copied.len(), 3 * body.len());
-        assert!(outflow.connections.is_empty());
+        assert!(windows.connections.is_empty());
     }
 
     #[test]
     fn an_answer_that_waits_for_room_may_go_before_there_is_some() {
-        let mut outflow = Outflow::default();
+        let mut windows = AnswerWindows::default();
         let body = vec![1u8; PIECE_BYTES];
         for (token, sequence) in [(7, 1), (7, 2), (8, 1)] {
             let mut writer = CommandWriter::new();
             writer.data(token, sequence, 0, b"");
             let record = Records::new(writer.as_bytes()).next().unwrap().unwrap();
-            outflow.lend(record, body.as_slice().into(), Room::Full, |_| {
+            windows.lend(record, body.as_slice().into(), Room::Full, |_| {
                 panic!("no room")
             });
         }
-        outflow.forget_answer(7, 1);
-        outflow.forget(8);
+        windows.forget_answer(7, 1);
+        windows.forget(8);
         let mut sent = Vec::new();
-        while outflow.has_stalled() {
-            outflow.send_stalled(|token, parcel| {
+        while windows.has_stalled() {
+            windows.send_stalled(|token, parcel| {
                 sent.push(token);
                 note(&mut Vec::new(), parcel)
             });

@@ -11,8 +11,8 @@ use portico_channel::{
 };
 use portico_sys::Ringer;
 
+use crate::answer_windows::AnswerWindows;
 use crate::flow::{PIECE_BYTES, Parcel, Room};
-use crate::outflow::Outflow;
 use crate::scan::{Scanned, Taken, scan};
 use crate::traffic::Traffic;
 
@@ -21,13 +21,13 @@ const RECORD_BYTES: usize = portico_channel::layout::RECORD_BYTES as usize;
 
 /// One shard as its application sees it.
 #[derive(Debug)]
-pub(crate) struct Lane {
+pub(crate) struct ShardLink {
     end: ApplicationEnd,
     ringer: Ringer,
     /// Records that found no room, in order.
     waiting: VecDeque<Vec<u8>>,
     /// Records beyond the windows of their answers.
-    outflow: Outflow,
+    windows: AnswerWindows,
     traffic: Traffic,
     /// Credits of the records taken last; empty between calls.
     credits: Vec<event::Credit>,
@@ -38,13 +38,13 @@ pub(crate) struct Lane {
     pub(crate) broken: bool,
 }
 
-impl Lane {
+impl ShardLink {
     pub(crate) fn new(end: ApplicationEnd, ringer: Ringer, division: Division) -> Self {
         Self {
             end,
             ringer,
             waiting: VecDeque::new(),
-            outflow: Outflow::default(),
+            windows: AnswerWindows::default(),
             traffic: Traffic::new(division),
             credits: Vec::new(),
             closed: Vec::new(),
@@ -64,14 +64,14 @@ impl Lane {
         }
         let Self {
             end,
-            outflow,
+            windows,
             traffic,
             credits,
             closed: gone,
             ..
         } = self;
         for token in gone.drain(..) {
-            outflow.forget(token);
+            windows.forget(token);
         }
         let reader = &mut end.events;
         let result = events.fill(|memory| {
@@ -82,7 +82,7 @@ impl Lane {
                 kept,
                 lacking,
             } = scan(records, &mut taken, credits, traffic, |token| {
-                outflow.forget(token);
+                windows.forget(token);
                 gone.push(token);
                 closed(token);
             })?;
@@ -106,18 +106,18 @@ impl Lane {
         if self.credits.is_empty() {
             return;
         }
-        let mut outflow = std::mem::take(&mut self.outflow);
+        let mut windows = std::mem::take(&mut self.windows);
         for credit in std::mem::take(&mut self.credits) {
             let event::Credit {
                 token,
                 sequence,
                 granted_bytes,
             } = credit;
-            outflow.credit(token, sequence, granted_bytes, self.room(), |parcel| {
+            windows.credit(token, sequence, granted_bytes, self.room(), |parcel| {
                 self.write_parcel(token, parcel)
             });
         }
-        self.outflow = outflow;
+        self.windows = windows;
         self.send_waiting();
         self.ring_if_asleep();
     }
@@ -169,18 +169,18 @@ impl Lane {
     /// Moves what waits into the channel as far as there is room, then what stayed in the program's memory for want of
     /// it. If some is left, the host wakes us.
     pub(crate) fn send_waiting(&mut self) {
-        if self.waiting.is_empty() && !self.outflow.has_stalled() {
+        if self.waiting.is_empty() && !self.windows.has_stalled() {
             return;
         }
         self.end.wants_room().fall_asleep();
         loop {
             self.move_waiting();
-            if self.room() == Room::Full || !self.outflow.has_stalled() {
+            if self.room() == Room::Full || !self.windows.has_stalled() {
                 break;
             }
-            let mut outflow = std::mem::take(&mut self.outflow);
-            outflow.send_stalled(|token, parcel| self.write_parcel(token, parcel));
-            self.outflow = outflow;
+            let mut windows = std::mem::take(&mut self.windows);
+            windows.send_stalled(|token, parcel| self.write_parcel(token, parcel));
+            self.windows = windows;
         }
         if self.waiting.is_empty() {
             self.end.wants_room().wake_up();
@@ -237,11 +237,11 @@ impl Lane {
         if head_bytes + command::Respond::BYTES + PIECE_BYTES > RECORD_BYTES {
             return self.send_refusal(record);
         }
-        let mut outflow = std::mem::take(&mut self.outflow);
-        outflow.lend(record, body, self.room(), |parcel| {
+        let mut windows = std::mem::take(&mut self.windows);
+        windows.lend(record, body, self.room(), |parcel| {
             self.write_parcel(token, parcel)
         });
-        self.outflow = outflow;
+        self.windows = windows;
     }
 
     fn write_parcel(&mut self, token: u32, parcel: Parcel<'_>) -> Room {
@@ -265,7 +265,7 @@ impl Lane {
         if bytes.len() > RECORD_BYTES {
             return self.send_refusal(record);
         }
-        if self.outflow.admit(record, &[bytes]) {
+        if self.windows.admit(record, &[bytes]) {
             self.write(&[bytes]);
         }
     }
@@ -288,7 +288,7 @@ impl Lane {
         }
         let bytes = refusal.as_bytes();
         if let Some(Ok(record)) = Records::new(bytes).next()
-            && self.outflow.admit(record, &[bytes])
+            && self.windows.admit(record, &[bytes])
         {
             self.write(&[bytes]);
         }

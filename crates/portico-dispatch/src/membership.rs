@@ -1,4 +1,4 @@
-//! Members come, leave politely, or die.
+//! Members are attached, asked to leave, and removed when they die.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::client::{Client, Hold, MemberIndex, Stage};
 use crate::commands::CommandBuffer;
 use crate::dispatcher::Dispatcher;
 use crate::flow::Flow;
-use crate::framing::Answer;
+use crate::framing::AnswerState;
 use crate::host_wide::Place;
 use crate::member::Member;
 use crate::queue::Waiting;
@@ -260,7 +260,7 @@ fn orphan_of(
             continue;
         }
         exchange.stage = Stage::Waiting;
-        exchange.answer = Answer::Awaited;
+        exchange.answer = AnswerState::Awaited;
         exchange.flow = Flow::default();
         moved.push(name);
     }

@@ -11,12 +11,12 @@ use crate::commands::{closing, is_end};
 use crate::dispatcher::Dispatcher;
 use crate::flow::Ack;
 use crate::framing::Outcome;
-use crate::judging::Verdict;
 use crate::limits::ANSWER_RECORD_BYTES;
 use crate::member::Template;
+use crate::validation::Verdict;
 
 impl Dispatcher {
-    pub(crate) fn judge_answer(
+    pub(crate) fn validate_answer(
         &mut self,
         index: MemberIndex,
         record: RecordView<'_>,
@@ -182,7 +182,7 @@ fn go_on(exchange: &mut Exchange, record: RecordView<'_>) -> Option<Outcome> {
         return Some(exchange.answer.add(u64::from(data.body_bytes)));
     }
     let end = record.read::<command::End>()?;
-    let is_chunked = exchange.answer == crate::framing::Answer::Chunked;
+    let is_chunked = exchange.answer == crate::framing::AnswerState::Chunked;
     let are_fine = !is_chunked || h1::are_trailers(end.trailers());
     Some(if are_fine {
         Outcome::Fine
