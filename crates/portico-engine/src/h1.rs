@@ -76,6 +76,11 @@ impl H1 {
         !matches!(self.input.phase, Phase::Ignored { .. })
     }
 
+    /// Whether the end of a request is still to be read.
+    pub(crate) fn is_receiving(&self) -> bool {
+        self.exchanges.arriving().is_some()
+    }
+
     /// Whether there are bytes to parse that were received before.
     #[inline]
     pub(crate) fn has_held_input(&self) -> bool {

@@ -239,6 +239,25 @@ fn destroying_with_reset_resets() {
 }
 
 #[test]
+fn destroying_what_has_been_read_ahead_of_the_application_resets() {
+    for (body, resets) in [("abc", true), ("ab", false)] {
+        let mut server = Server::new();
+        let mut client = server.connect();
+        send(
+            &mut client,
+            format!("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\n{body}"),
+        );
+        let events = server.until(|events| events.iter().any(|event| event.kind == event::BODY));
+        let token = events.last().unwrap().token;
+        server
+            .commands
+            .simple(command::DESTROY, destroy_flag::UNREAD, token);
+        server.submit();
+        assert_eq!(read_to_end(&mut client).is_err(), resets, "{body}");
+    }
+}
+
+#[test]
 fn a_stale_token_reaches_nobody() {
     let mut server = Server::new();
     let mut first = server.connect();

@@ -130,6 +130,9 @@ numbers! {
     destroy_flag {
         /// With a reset.
         RESET = 1,
+        /// The application has not been told of the end of a request. With a reset if that has been read: where the
+        /// application reads by itself, a close resets what it has not read.
+        UNREAD = 2,
     }
 }
 

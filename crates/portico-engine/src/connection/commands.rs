@@ -101,6 +101,11 @@ impl Connection {
         });
     }
 
+    /// Whether the end of a request is still to be read.
+    pub(crate) fn is_receiving(&self) -> bool {
+        on_protocol!(&self.protocol, protocol => protocol.is_receiving())
+    }
+
     /// `SHUTDOWN`.
     pub(crate) fn shutdown(&mut self, core: &mut Core, close: bool) {
         if close {

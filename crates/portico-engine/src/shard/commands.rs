@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use portico_channel::layout::{alpn_flag, command, destroy_flag, response_flag, shutdown_flag};
+use portico_channel::layout::{alpn_flag, command, response_flag, shutdown_flag};
 use portico_channel::schema::{Record, View};
 use portico_channel::{External, RecordView, Records};
 use portico_sys::socket;
@@ -50,7 +50,7 @@ impl Shard {
             command::TEMPLATE => return self.keep_template(command),
             command::DESTROY => {
                 let words = command.read::<command::Destroy>()?;
-                self.destroy(words.token, words.flags() & destroy_flag::RESET != 0);
+                self.destroy(words.token, words.flags());
             }
             command::RESET => {
                 let words = command.read::<command::Reset>()?;

@@ -1,6 +1,6 @@
 //! The end of connections.
 
-use portico_channel::layout::close_idle_flag;
+use portico_channel::layout::{close_idle_flag, destroy_flag};
 use portico_sys::{Interest, socket};
 
 use super::Shard;
@@ -78,14 +78,17 @@ impl Shard {
     }
 
     /// `DESTROY`: what the kernel takes at once is still sent, as with Node, whose writes reach the kernel before.
-    pub(super) fn destroy(&mut self, token: u32, reset: bool) {
+    pub(super) fn destroy(&mut self, token: u32, flags: u32) {
         let Some(connection) = self.connections.find(token) else {
             return;
         };
-        if reset {
-            connection.transport.reset_on_close();
-        } else {
+        let reset = flags & destroy_flag::RESET != 0;
+        if !reset {
             let _ = connection.flush_last(&mut self.core);
+        }
+        // What is still in the kernel resets the connection without our doing.
+        if reset || flags & destroy_flag::UNREAD != 0 && !connection.is_receiving() {
+            connection.transport.reset_on_close();
         }
         self.end_connection(token, Stop::Close(0));
     }
@@ -93,7 +96,7 @@ impl Shard {
     /// `CLOSE_ALL`.
     pub(super) fn close_all_connections(&mut self, listener: u32) {
         for token in self.tokens(listener, Connection::is_http) {
-            self.destroy(token, false);
+            self.destroy(token, 0);
         }
     }
 

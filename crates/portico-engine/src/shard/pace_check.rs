@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use portico_channel::layout::destroy_flag;
+
 use super::Shard;
 use super::turn::LISTENER;
 
@@ -43,7 +45,11 @@ impl Shard {
         for (token, slow) in late {
             self.core.counters.too_slow += 1;
             // What the kernel still has for a peer that does not read would be kept for minutes more.
-            self.destroy(token, slow == TooSlow::Reader);
+            let flags = match slow {
+                TooSlow::Reader => destroy_flag::RESET,
+                TooSlow::Sender => 0,
+            };
+            self.destroy(token, flags);
         }
     }
 

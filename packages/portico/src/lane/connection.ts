@@ -11,6 +11,7 @@ import * as layout from '../generated/layout';
 import type { SecureInfo, TlsConnection } from '../https/provider';
 import type { Exchange } from '../http/exchange';
 import { sharedConnection } from '../http/errors';
+import { headBytes, requestField } from '../http/request-fields';
 import { flushPending, WRITTEN_AT_ONCE_BYTES } from '../http/response-write';
 import { NO_ADDRESSES, type Addresses } from './addresses';
 import type { AttachedServer } from './attached-server';
@@ -18,6 +19,9 @@ import type { Lane } from './lane';
 import { RawAnswer } from './raw-answer';
 import { flagsOf } from './slab';
 import { createSocket, pushReceived, showPaused, watchResponse, type LaneSocket } from './socket';
+
+/** What Node reads of a connection at once. */
+const READ_BYTES = 64 * 1024;
 
 /** What waits for a record of this connection to have been handed to the kernel. */
 export type Acknowledged = (error?: Error | null) => void;
@@ -43,6 +47,8 @@ export class Connection implements TlsConnection {
   abandoned: Exchange | null = null;
   /** The request whose body is arriving. */
   receiving: Exchange | null = null;
+  /** The last part of that body has come. */
+  bodyHeard = false;
   /** Requests whose bodies go on when that of an earlier one, which another process left, has come. */
   interrupted: Exchange[] | null = null;
   /** Bytes pass as they are: upgraded, or CONNECT. */
@@ -205,6 +211,7 @@ export class Connection implements TlsConnection {
   beginBody(exchange: Exchange): void {
     if (this.receiving !== null) (this.interrupted ??= []).push(this.receiving);
     this.receiving = exchange;
+    this.bodyHeard = false;
   }
 
   /** The body of a request has come. */
@@ -382,7 +389,17 @@ export class Connection implements TlsConnection {
     if (this.closed || this.destroying) return;
     this.destroying = true;
     this.lane.writer.submit();
-    this.lane.writer.simple(layout.COMMAND_DESTROY, reset ? layout.DESTROY_FLAG_RESET : 0, this.token);
+    const unread = this.#hasUnread() ? layout.DESTROY_FLAG_UNREAD : 0;
+    // What has been read ahead of it is not told.
+    if (unread !== 0) this.receiving = null;
+    this.lane.writer.simple(layout.COMMAND_DESTROY, reset ? layout.DESTROY_FLAG_RESET : unread, this.token);
+  }
+
+  /** Whether Node would not have read all of the request that is arriving, if all of it had come. */
+  #hasUnread(): boolean {
+    const { receiving } = this;
+    if (receiving === null || this.bodyHeard || this.tunnel) return false;
+    return headBytes(receiving).byteLength + Number(requestField(receiving, 'content-length') ?? 0) > READ_BYTES;
   }
 
   /** Gives an answer up: in its turn the connection ends. */

@@ -82,13 +82,15 @@ function receiveChunk(lane: Lane, token: number, at: number): void {
   if (connection.tapped) connection.show(chunk);
   if (connection.failedIn !== null) return callbackFailed(connection, chunk, isOfFailedBody(connection, sequence));
   connection.failedIn = 'HPE_JS_EXCEPTION';
+  const isLast = (flagsOf(words, at) & layout.BODY_FLAG_LAST) !== 0;
+  if (isLast) connection.bodyHeard = true;
   connection.resource.runInAsyncScope(receiveBody, undefined, connection, sequence, chunk);
   if (!drainTicks()) {
     lane.resumed = true;
     return;
   }
   connection.failedIn = null;
-  if ((flagsOf(words, at) & layout.BODY_FLAG_LAST) !== 0) connection.resource.runInAsyncScope(completeBody, undefined, connection, sequence);
+  if (isLast) connection.resource.runInAsyncScope(completeBody, undefined, connection, sequence);
 }
 
 /** Whether a part comes behind one of the same body that failed: with a known length, each part is a read of its own. */
