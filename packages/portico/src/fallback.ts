@@ -7,6 +7,7 @@
 
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 import { loadBinding, type AddOnError } from './native/load';
+import { threadCount } from './native/thread-count';
 
 /** Whether the engine is in use, and if not, why. */
 export interface Status {
@@ -26,6 +27,7 @@ let decided: Status | undefined;
  * `PORTICO_FALLBACK`, one for all threads and copies of the package that come later.
  *
  * @throws AddOnError if it can't be used and `PORTICO_REQUIRE=1` is set
+ * @throws ThreadCountError if `PORTICO_THREADS` can't be understood: at the start, not where a server listens
  */
 export function decide(): Status {
   decided ??= attempt();
@@ -34,6 +36,7 @@ export function decide(): Status {
 
 function attempt(): Status {
   if (isSet('PORTICO_DISABLE')) return { active: false, reason: 'PORTICO_DISABLE is set' };
+  threadCount();
   try {
     loadBinding();
     return { active: true };

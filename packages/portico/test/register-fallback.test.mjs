@@ -109,3 +109,17 @@ test('an old Node.js keeps node:http', async (t) => {
   assert.equal(stdout, SERVED);
   assert.match(stderr, /Node\.js 18\.20\.0 is too old\.\n/);
 });
+
+test('a PORTICO_THREADS that is no number of threads ends the start, and says what to write', async (t) => {
+  const folder = project(t, { 'app.cjs': `console.log(require('portico').status().active);` });
+  for (const threads of ['65', 'abc', '2.5', '-1', '1e1', ' 2']) {
+    const { code, stdout, stderr } = await run(folder, ['--import', 'portico/register', 'app.cjs'], { PORTICO_THREADS: threads });
+    assert.equal(code, 1, threads);
+    assert.equal(stdout, '');
+    assert.match(stderr, /PORTICO_THREADS is ".*": write a whole number from 0 .* to 64[^]*ERR_PORTICO_THREADS/, threads);
+  }
+  for (const threads of ['', '0', '64']) {
+    const { stdout } = await run(folder, ['--import', 'portico/register', 'app.cjs'], { PORTICO_THREADS: threads });
+    assert.equal(stdout, 'true\n', threads);
+  }
+});

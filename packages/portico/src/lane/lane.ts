@@ -8,6 +8,7 @@ import { appendFileSync } from 'node:fs';
 import { SLOT_MASK } from '../generated/layout';
 import type { Engine, EngineOptions } from '../native/binding';
 import { loadBinding } from '../native/load';
+import { threadCount } from '../native/thread-count';
 import { AddressTable } from './addresses';
 import type { AttachedServer } from './attached-server';
 import type { Connection } from './connection';
@@ -140,10 +141,4 @@ function reportCounters(engine: Engine): void {
   if (file === undefined || file === '') return;
   const { connectionsAccepted, requests } = engine.counters();
   appendFileSync(file, `${JSON.stringify({ pid: process.pid, connections: connectionsAccepted, requests })}\n`);
-}
-
-/** `PORTICO_THREADS`: 0 (the default) drives the engine from the event loop. */
-function threadCount(): number {
-  const value = Number(process.env['PORTICO_THREADS'] ?? 0);
-  return Number.isInteger(value) && value > 0 && value <= 64 ? value : 0;
 }
