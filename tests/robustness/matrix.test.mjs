@@ -33,6 +33,8 @@ const EVERYWHERE = [
   'destroyed-then-answered/100/at-once/next/length/fast/watched',
   // The timeout of a request that is there to its last byte, of which its reader does not know yet.
   'request-timeout/200000/at-once/next/trailers/fast/watched',
+  // Where a handler threw, only the end of a chunked body is left to be an error of the client.
+  'throws-after-head/0/split/idle/trailers/fast/unwatched',
   // The client's end comes in the wake of the engine that its request came with, and immediates are to run before it.
   'pipeline-promise-fails/100/half-close/pipelined/chunked/fast/watched',
   // Older versions of Node stop reading at 16 KiB, and have the client's end later.

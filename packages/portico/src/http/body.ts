@@ -3,6 +3,7 @@
 import { getDefaultHighWaterMark } from 'node:stream';
 import { EventEnd, Field, RecordHead } from '../generated/layout';
 import type { Connection } from '../lane/connection';
+import type { Slab } from '../lane/slab';
 import type { Exchange } from './exchange';
 import { readRaw } from './headers';
 import { receiveTrailers } from './request-fields';
@@ -38,16 +39,25 @@ export function completeBody(connection: Connection, sequence: number): void {
 /** The end of the body, with trailers perhaps. */
 export function receiveEnd(connection: Connection, at: number): void {
   const exchange = connection.receiving;
-  const { words, bytes } = connection.lane.slab;
-  if (exchange === null || exchange.sequence !== words[at + EventEnd.SEQUENCE] || connection.destroying) return;
-  const count = words[at + EventEnd.FIELD_COUNT];
-  if (count > 0) {
-    const base = EventEnd.BYTES + count * Field.BYTES;
-    const start = at << 2;
-    const text = bytes.latin1Slice(start + base, start + words[at + RecordHead.SIZE]);
-    receiveTrailers(exchange, readRaw({ words, at: at + EventEnd.WORDS, count, text, base }));
-  }
+  const { lane: { slab } } = connection;
+  if (exchange === null || exchange.sequence !== slab.words[at + EventEnd.SEQUENCE] || connection.destroying) return;
+  if (slab.words[at + EventEnd.FIELD_COUNT] > 0) receiveTrailers(exchange, readTrailers(slab, at));
   complete(exchange);
+}
+
+/** The last chunk of a body with its trailers, as a client writes them: how they were written is not told. */
+export function endBytes(slab: Slab, at: number): Buffer {
+  const lines = readTrailers(slab, at).map((text, index) => (index % 2 === 0 ? `${text}: ` : `${text}\r\n`));
+  return Buffer.from(`0\r\n${lines.join('')}\r\n`, 'latin1');
+}
+
+/** Names and values of an `END`'s fields, alternating. */
+function readTrailers({ words, bytes }: Slab, at: number): string[] {
+  const count = words[at + EventEnd.FIELD_COUNT];
+  const base = EventEnd.BYTES + count * Field.BYTES;
+  const start = at << 2;
+  const text = bytes.latin1Slice(start + base, start + words[at + RecordHead.SIZE]);
+  return readRaw({ words, at: at + EventEnd.WORDS, count, text, base });
 }
 
 /** The request has arrived in full. As in Node, a socket that was paused meanwhile goes on. */

@@ -10,7 +10,7 @@
 import { constants } from 'node:os';
 import * as layout from '../generated/layout';
 import { receiveRequest } from '../http/dispatch';
-import { completeBody, receiveBody, receiveEnd } from '../http/body';
+import { completeBody, endBytes, receiveBody, receiveEnd } from '../http/body';
 import { connectionLost, flushed, flushedOf, peerEnded } from '../http/lifecycle';
 import { callbackFailed, clientError } from '../http/client-error';
 import { timedOut } from '../http/timeouts';
@@ -123,7 +123,8 @@ function dispatchScoped(connection: Connection, kind: number, at: number): void 
   switch (kind) {
     case layout.EVENT_END:
       connection.heardWake = connection.lane.wake;
-      return connection.failedIn === null ? receiveEnd(connection, at) : undefined;
+      // In a read of its own, perhaps: then nothing but the end of a chunked body was left to fail.
+      return connection.failedIn === null ? receiveEnd(connection, at) : callbackFailed(connection, endBytes(slab, at));
     case layout.EVENT_FLUSHED:
       return receiveFlushed(connection, at);
     case layout.EVENT_RAW: return receiveRaw(connection, takeBytes(slab, (at << 2) + words[at + layout.EventRaw.BYTES_OFFSET],
