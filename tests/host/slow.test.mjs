@@ -77,3 +77,49 @@ describe('a process that is stopped', () => {
     await eventually(async () => (await member(host)).takes_nothing_seconds === 0, 'it takes what it gets');
   });
 });
+
+describe('clients that end their side while their requests wait', () => {
+  const configuration = '[queue]\nmax_in_flight_per_process = 1\n';
+
+  /** Sends a request and ends the side behind it, as `nc -N` does; resolves with all that comes. */
+  async function half(port, path) {
+    const socket = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    let text = '';
+    socket.on('data', (part) => (text += part)).on('error', () => undefined);
+    socket.end(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await once(socket, 'end');
+    socket.end();
+    return text;
+  }
+
+  async function occupy(t) {
+    const host = await startHost(t, { configuration });
+    const process = await host.member(APP, `http://*:${host.port}/`, { args: ['here'] });
+    const first = net.connect(host.port, '127.0.0.1');
+    t.after(() => first.destroy());
+    first.write('GET /events?0 HTTP/1.1\r\nHost: x\r\n\r\n');
+    await once(first, 'data');
+    return { host, process, first };
+  }
+
+  test('leave a program whose events go on until they have left', { timeout: 60_000 }, async (t) => {
+    const { host, process, first } = await occupy(t);
+    const left = [1, 2, 3].map((number) => half(host.port, `/events?${number}`));
+    await eventually(async () => (await queue(host)).waiting === 3, 'they wait');
+    first.destroy();
+    await Promise.all(left);
+    for (const number of [0, 1, 2, 3]) {
+      await eventually(() => process.output().includes(`closed /events?${number}`), `'close' of ${number}`);
+    }
+    assert.equal(await curl(`${host.url}/name`), 'here');
+    assert.equal((await member(host)).in_flight, 0);
+  });
+
+  test('get an answer that the program gives at once', { timeout: 60_000 }, async (t) => {
+    const { host, first } = await occupy(t);
+    const answer = half(host.port, '/name');
+    await eventually(async () => (await queue(host)).waiting === 1, 'it waits');
+    first.destroy();
+    assert.match(await answer, /^HTTP\/1\.1 200 OK\r\n[^]*here$/);
+  });
+});

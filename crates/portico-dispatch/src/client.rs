@@ -13,6 +13,7 @@ use crate::flow::{Ack, Flow};
 use crate::framing::AnswerState;
 use crate::host_wide::Place;
 use crate::listening::Admission;
+use crate::peer_end::PeerEnd;
 use crate::request::Facts;
 use crate::uploads::{Source, Upload};
 
@@ -53,6 +54,8 @@ pub(crate) struct Client {
     pub(crate) error: Vec<u8>,
     /// Who wants no more of what is arriving for now.
     pub(crate) hold: Hold,
+    /// What is known of the end of the client's side.
+    pub(crate) peer_end: PeerEnd,
     /// A member has set an inactivity timeout.
     pub(crate) timeout_set: bool,
 }
@@ -134,6 +137,7 @@ impl Client {
             refusal: None,
             error: Vec::new(),
             hold: Hold::default(),
+            peer_end: PeerEnd::default(),
             timeout_set: false,
         }
     }

@@ -214,10 +214,12 @@ impl Dispatcher {
             let is_before = exchange.sequence.wrapping_sub(sequence) > u32::MAX / 2;
             is_before || exchange.sequence == sequence || matches!(exchange.stage, Stage::With(_))
         });
+        self.tell_peer_end(token);
     }
 
     /// A request has gone from its connection: the next one may have waited for that.
     pub(crate) fn next_turn(&mut self, token: u32) {
+        self.tell_peer_end(token);
         let Some(client) = self.clients.find(token) else {
             return;
         };

@@ -54,7 +54,7 @@ impl Dispatcher {
                     self.tell_body(index, bytes);
                 }
             }
-            event::PEER_END => self.tell_users(token, bytes),
+            event::PEER_END => self.peer_ended(token),
             event::TIMEOUT => {
                 if let Some(timeout) = record.read::<event::Timeout>() {
                     self.timed_out(token, timeout.deadline, bytes);
@@ -174,7 +174,7 @@ impl Dispatcher {
     }
 
     /// Sends a record to every member that has a say in the connection.
-    fn tell_users(&mut self, token: u32, bytes: &[u8]) {
+    pub(crate) fn tell_users(&mut self, token: u32, bytes: &[u8]) {
         let Some(client) = self.clients.find(token) else {
             return;
         };

@@ -34,6 +34,7 @@ mod limits;
 mod listening;
 mod member;
 mod membership;
+mod peer_end;
 mod queue;
 mod request;
 mod response_timeouts;

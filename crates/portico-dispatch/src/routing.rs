@@ -351,6 +351,7 @@ impl Dispatcher {
             }
         }
         self.tell(index, records);
+        self.peer_end_is_due(token);
         self.activate(index);
     }
 

@@ -52,6 +52,12 @@ const ACTIONS = {
       encrypted: socket.encrypted === true, host: request.headers.host, sameSocket: socket === response.socket,
     }));
   },
+  /** Server-sent events until the client leaves. */
+  events: (request, response) => {
+    response.setHeader('Content-Type', 'text/event-stream');
+    response.write('data: hello\n\n');
+    response.on('close', () => console.log(`closed ${request.url}`));
+  },
   aborted: (request, response) => {
     request.on('aborted', () => console.log('aborted'));
     response.on('close', () => console.log('closed'));
