@@ -7,6 +7,7 @@ use portico_router::Lookup;
 use portico_tls::{ClientDemand, ServerNames};
 
 use crate::Endpoint;
+use crate::answers::Refusal;
 
 /// What a shard knows of one of its listeners.
 #[derive(Debug)]
@@ -50,15 +51,31 @@ impl Admission {
             .copied();
     }
 
-    /// Whether a request names a host that demands a client certificate which its connection was not asked for: 421 (RFC
-    /// 9110, 15.5.20). Without a name, the demand is that of the default certificate, as in a handshake without one.
-    /// A host that can't be understood is for the router to refuse.
-    pub(crate) fn is_misdirected(&self, lookup: &Lookup<'_>) -> bool {
-        let Ok(name) = lookup.host_name() else {
-            return false;
+    /// Refuses a request that names a host which demands a client certificate that its connection was not asked for: 421
+    /// (RFC 9110, 15.5.20). Without a name, the demand is that of the default certificate, as in a handshake without one.
+    ///
+    /// Of a target with an authority (RFC 9112, 3.2.2 and 3.2.3) and `Host`, neither may demand more: the router goes by
+    /// the first, and applications read the second.
+    pub(crate) fn check(&self, lookup: &Lookup<'_>) -> Result<(), Refusal> {
+        // A target that can't be understood is for the router to refuse.
+        if let Ok(name) = lookup.host_name() {
+            self.check_name(name)?;
+        }
+        if lookup.host.is_none() || lookup.target.starts_with(b"/") {
+            return Ok(());
+        }
+        let field = Lookup {
+            target: b"/",
+            ..*lookup
         };
+        // The router does not look at this one.
+        self.check_name(field.host_name().map_err(|_| Refusal::BadTarget)?)
+    }
+
+    fn check_name(&self, name: Option<&[u8]>) -> Result<(), Refusal> {
         let demand = self.names.select(name.and_then(text)).client_demand();
-        demand.is_some_and(|demand| !demand.is_met_by(self.made.as_ref()))
+        let is_met = demand.is_none_or(|demand| demand.is_met_by(self.made.as_ref()));
+        is_met.then_some(()).ok_or(Refusal::Misdirected)
     }
 }
 

@@ -88,8 +88,8 @@ impl Dispatcher {
             local_address,
             target: head.target(),
         };
-        if admission.is_some_and(|admission| admission.is_misdirected(&lookup)) {
-            return Err(Refusal::Misdirected);
+        if let Some(admission) = admission {
+            admission.check(&lookup)?;
         }
         match self.routes.table.find(&lookup) {
             Ok(Some(Match::Registered { value, .. })) => Ok(*value),
