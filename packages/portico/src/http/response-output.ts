@@ -11,7 +11,7 @@ import { kExchange, type Callback, type Exchange } from './exchange';
 import { emitClose } from './lifecycle';
 import { end } from './response-end';
 import { SET_BEFORE, storeHead, type HeaderArgument } from './response-head';
-import { flushPending, sendHead, write } from './response-write';
+import { flushPending, flushWritten, sendHead, write } from './response-write';
 import type { Response } from './server-response';
 import { assignSocket, detachSocket } from './socket-turns';
 import { defineFramedFields, sendFramed, settle, uncork as uncorkOutput } from './framed-output';
@@ -119,9 +119,14 @@ function flushHeaders(this: Response): void {
   else sendHead(exchange, 0, undefined, 0, undefined);
 }
 
-/** Bytes that are no interim answer go out as they are, if it is the response's turn: they can't wait for it. */
-function writeUnshared({ connection: { token, lane: { writer } }, sequence, isCurrent }: Exchange, bytes: Buffer): void {
-  const interim = readInterim(bytes);
+/**
+ * Behind what the response has written. Bytes that are no interim answer go out as they are, if it is the response's turn:
+ * they can't wait for it.
+ */
+function writeUnshared(exchange: Exchange, bytes: Buffer): void {
+  flushWritten(exchange);
+  const { connection: { token, lane: { writer } }, sequence, isCurrent } = exchange;
+  const interim = exchange.headSent && isCurrent ? undefined : readInterim(bytes);
   if (interim !== undefined) writer.inform(token, sequence, 0, interim.status, interim.reason, interim.lines);
   else if (isCurrent) writer.raw(token, 0, bytes, bytes.byteLength, undefined);
 }

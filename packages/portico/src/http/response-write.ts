@@ -106,6 +106,25 @@ export function flushPending(exchange: Exchange): void {
   (exchange.acks ??= []).push({ bytes: pendingBytes, callbacks, end: false });
 }
 
+/**
+ * Hands over what Node would have given the socket by now, because bytes follow that go past the response. Node 24 keeps
+ * chunks that were written while corked, without the first, which takes the head along; Node 26 keeps those of the tick.
+ */
+export function flushWritten(exchange: Exchange): void {
+  const { pending, response } = exchange;
+  if (pending === null) return;
+  const isKept = response.chunkedEncoding && (joinsChunks || joinsCorkedChunks && exchange.corked > 0);
+  if (!isKept) {
+    flushPending(exchange);
+  } else if (!joinsChunks && !exchange.headSent) {
+    const kept = pending.splice(1);
+    exchange.pendingBytes = pending[0].length;
+    flushPending(exchange);
+    for (const { chunk, length, encoding, callback } of kept) addPending(exchange, chunk, length, encoding, callback);
+    exchange.wasCorked = true;
+  }
+}
+
 /** Callbacks of writes without bytes, of which nothing goes out: they come behind those that wait. */
 function acknowledgeNothing(exchange: Exchange, callbacks: Callback[]): void {
   const waiting = exchange.acks?.at(-1)?.callbacks;

@@ -16,6 +16,7 @@ import { enumerateAsNode } from '../http/enumerability';
 import { socketEncoding } from '../http/errors';
 import { HTTPParser } from '../http/http-parser';
 import { abandonRequests, abandonResponse, httpData, onSocketTimeout, socketEnded, socketError } from '../http/socket-events';
+import { flushWritten } from '../http/response-write';
 import type { Connection } from './connection';
 import { SocketHandle } from './socket-handle';
 import { hideTunnelHandle } from './tunnel-handle';
@@ -53,6 +54,7 @@ const members = {
 
   _writeGeneric(this: LaneSocket, many: boolean, data: unknown, encoding: string, callback: WriteCallback = ignore): void {
     const connection = this[kConnection];
+    if (!connection.isShared && connection.current !== null) flushWritten(connection.current);
     if (connection.closed || connection.destroying) {
       callback(Object.assign(new Error('write EPIPE'), { code: 'EPIPE', errno: -32, syscall: 'write' }));
     } else if (connection.isShared) {
