@@ -1,9 +1,14 @@
-// Connections that a program ends, or fails on, behind a host: rows of the hostile matrix, with node:http as the oracle.
+// Connections that a program ends, or fails on, and that clients reset, behind a host. The oracle of the rows of the hostile
+// matrix is node:http.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import net from 'node:net';
 import { test } from 'node:test';
 import { describe, matrix } from '../robustness/matrix/matrix.mjs';
 import { parseRow } from '../robustness/matrix/rows.mjs';
+import { curl, eventually } from '../support/clients.mjs';
+import { startHost } from '../support/start-host.mjs';
 
 const THROWN = [
   // Node's answer to what comes after an exception: with a listener of the request's events and without, after 100
@@ -36,4 +41,21 @@ test('a request that is destroyed before it has been read ends with a reset, as 
   assert.equal(failures.map((failure) => describe(failure, 'this')).join('\n'), '');
   // Elsewhere what has been read ahead is a reason to differ; here it is none.
   assert.deepEqual([...chosen], []);
+});
+
+test('clients that reset connections with more requests than a host reads give back all places', async (t) => {
+  const host = await startHost(t, { configuration: '[queue]\nmax_in_flight_per_process = 16\n' });
+  await host.member('host/apps/member.cjs', `http://*:${host.port}/`, { args: ['here'] });
+  const inFlight = async () => (await host.status()).prefixes.find(({ prefix }) => prefix.includes(`:${host.port}/`)).processes[0].in_flight;
+  const clients = await Promise.all([1, 2].map(async () => {
+    const socket = net.connect(host.port, '127.0.0.1');
+    t.after(() => socket.destroy());
+    await once(socket, 'connect');
+    socket.write('GET /never HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(40));
+    return socket;
+  }));
+  await eventually(async () => (await inFlight()) === 16, 'all places are taken');
+  clients.forEach((socket) => socket.resetAndDestroy());
+  await eventually(async () => (await inFlight()) === 0, 'all places are free');
+  assert.equal(await curl(`${host.url}/name`), 'here');
 });

@@ -52,8 +52,17 @@ impl Connection {
             }
         });
         for _ in 0..READS_PER_TURN {
-            if !self.transport.is_readable() || !self.may_read(core) {
-                return Ok(self.has_more_for_a_turn());
+            let has_more = self.has_more_for_a_turn();
+            if !self.transport.is_readable() {
+                return Ok(has_more);
+            }
+            if !self.may_read(core) {
+                // A peer that has reset the connection can get no answer, so nothing that it sent is kept waiting.
+                // The bytes of a tunnel are of use without an answer.
+                if !has_more && self.is_http() {
+                    self.transport.end_if_failed()?;
+                }
+                return Ok(has_more);
             }
             if turn.events.remaining() < READ_ROOM_BYTES {
                 return Err(Stop::NeedSpace(READ_ROOM_BYTES));

@@ -56,6 +56,8 @@ pub(crate) struct Transport {
     readable: bool,
     /// Whether the kernel has reported the peer's end: read until it shows.
     hang_up: bool,
+    /// Whether the kernel has reported that the connection is broken.
+    failed: bool,
     /// Whether the peer's end (FIN or close_notify) has been read.
     ended: bool,
     /// `PAUSE` of the connection itself: a byte stream, or a socket that the program has paused.
@@ -91,6 +93,7 @@ impl Transport {
             pauses: 0,
             readable: false,
             hang_up: false,
+            failed: false,
             ended: false,
             paused: false,
             announced: false,
@@ -126,6 +129,7 @@ impl Transport {
     pub(crate) fn note_ready(&mut self, ready: Ready) {
         self.readable |= ready.readable;
         self.hang_up |= ready.hang_up;
+        self.failed |= ready.failed;
         if ready.writable {
             self.output.blocked = false;
         }

@@ -123,6 +123,61 @@ fn a_reset_is_told_with_its_number() {
     }
 }
 
+/// Held: so many requests wait for answers that the next is not read, an upgrade waits for the application, or a body
+/// for its reader.
+#[test]
+fn a_reset_ends_a_connection_of_which_nothing_more_is_read() {
+    let upgrade = "GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: test\r\n\r\n";
+    let post = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 999999\r\n\r\n";
+    for (text, requests) in [
+        (GET.repeat(1100), 1024),
+        (format!("{GET}{upgrade}more"), 2),
+        (format!("{GET}{post}"), 2),
+    ] {
+        let mut server = Server::new();
+        let mut client = server.connect();
+        send(&mut client, &text);
+        let requests = server.collect(event::REQUEST, requests);
+        let last = requests.last().unwrap();
+        server
+            .commands
+            .about_request(command::PAUSE, last.token, last.sequence());
+        server.submit();
+        // More than one read takes: the kernel keeps some of it.
+        send(&mut client, vec![b'x'; 100_000]);
+        assert!(server.settle().is_empty());
+        reset(client);
+        let closed = server.next(event::CLOSED);
+        assert_eq!(
+            closed.read::<event::Closed>().errno,
+            portico_sys::Errno::CONNRESET.raw_os_error() as u32
+        );
+        assert_eq!(server.shard.counters().connections_open, 0);
+    }
+}
+
+/// The bytes of a tunnel are of use without an answer.
+#[test]
+fn a_reset_of_a_tunnel_that_is_paused_is_told_behind_what_came_before_it() {
+    let mut server = Server::new();
+    let mut client = server.connect();
+    send(
+        &mut client,
+        "GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: test\r\n\r\n",
+    );
+    let token = server.request().token;
+    server.commands.simple(command::TAKE_OVER, 0, token);
+    server.commands.simple(command::PAUSE, 0, token);
+    server.submit();
+    send(&mut client, "last words");
+    reset(client);
+    assert!(server.settle().is_empty());
+    server.commands.simple(command::RESUME, 0, token);
+    server.submit();
+    let events = server.until(|events| events.iter().any(|event| event.kind == event::CLOSED));
+    assert_eq!(events[0].piece(), b"last words");
+}
+
 #[test]
 fn a_peer_may_leave_at_each_byte() {
     let mut server = Server::new();

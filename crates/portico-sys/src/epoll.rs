@@ -45,6 +45,8 @@ pub struct Ready {
     pub writable: bool,
     /// The peer has ended its side, or the connection is broken: read to the end.
     pub hang_up: bool,
+    /// There is an error to fetch: the connection is broken, whether or not what came before has been read.
+    pub failed: bool,
 }
 
 /// Room for the result of [`Epoll::wait`].
@@ -134,6 +136,7 @@ impl Epoll {
                 readable: flags.intersects(Flags::IN | Flags::RDHUP | Flags::HUP | Flags::ERR),
                 writable: flags.intersects(Flags::OUT | Flags::HUP | Flags::ERR),
                 hang_up: flags.intersects(Flags::RDHUP | Flags::HUP | Flags::ERR),
+                failed: flags.contains(Flags::ERR),
             });
         }
         Ok(ready.len())

@@ -113,6 +113,7 @@ impl Shard {
                 readable: true,
                 writable: true,
                 hang_up: false,
+                failed: false,
             });
             connection.transport.schedule(&mut self.core);
             self.unwatched.push(token);

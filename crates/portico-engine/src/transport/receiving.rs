@@ -49,6 +49,18 @@ impl Transport {
         self.readable
     }
 
+    /// Ends a broken connection although its bytes are not read for now. A read reports the same error behind them.
+    #[inline]
+    pub(crate) fn end_if_failed(&mut self) -> Result<(), Stop> {
+        if std::mem::take(&mut self.failed) {
+            let errno = socket::pending_error(&self.socket);
+            if errno != 0 {
+                return Err(Stop::Close(errno));
+            }
+        }
+        Ok(())
+    }
+
     /// Whether the peer's end has been read.
     #[inline]
     pub(crate) fn has_peer_ended(&self) -> bool {
