@@ -236,11 +236,7 @@ impl Host {
         let before = self.state.certificates.len();
         self.state.certificates.retain(|record| !is(record));
         if self.state.certificates.len() == before {
-            let port = port.map_or_else(String::new, |port| format!(" for port {port}"));
-            let text = format!(
-                "there is no certificate {certificate}{port}; `portico cert list` shows those there are"
-            );
-            return Err(Failure::new(code::REQUEST, text));
+            return Err(self.no_certificate(certificate, port));
         }
         self.certificates.remove(certificate, port);
         self.certificates_changed();
@@ -248,6 +244,31 @@ impl Host {
         Ok(Answer::said(format!(
             "{certificate} is no longer used for new connections"
         )))
+    }
+
+    /// Says that a file is no certificate for this port (`None`: for all ports), and how those of other ports are removed.
+    fn no_certificate(&self, certificate: &str, port: Option<u16>) -> Failure {
+        let asked = port.map_or_else(|| "all ports".into(), |port| format!("port {port}"));
+        let others = self.certificates.list().into_iter();
+        let commands: Vec<String> = others
+            .filter(|record| record.certificate == certificate)
+            .map(|record| record.port.map(|port| format!(" --port {port}")))
+            .map(|port| {
+                format!(
+                    "`portico cert remove {certificate}{}`",
+                    port.unwrap_or_default()
+                )
+            })
+            .collect();
+        let hint = match commands.as_slice() {
+            [] => "`portico cert list` shows those there are".into(),
+            commands => format!(
+                "{} removes what the file is used for",
+                commands.join(" or ")
+            ),
+        };
+        let text = format!("there is no certificate {certificate} for {asked}; {hint}");
+        Failure::new(code::REQUEST, text)
     }
 
     /// All certificates, those that can't be used too.

@@ -79,6 +79,24 @@ fn certificates_are_chosen_by_name_and_renewed_without_a_restart() {
             .contains("no certificate in it")
     });
     assert_eq!(get(&folder, "a", "a.test", port), "it");
+    // One that is bound to a port is removed with its port, and one for all ports without.
+    let bound = format!(
+        "there is no certificate {b_pem} for all ports; `portico cert remove {b_pem} --port {port}` removes"
+    );
+    let unbound = format!(
+        "there is no certificate {a_pem} for port {port}; `portico cert remove {a_pem}` removes"
+    );
+    for (arguments, expected) in [
+        (vec!["cert", "remove", &b_pem], bound.as_str()),
+        (
+            vec!["cert", "remove", &a_pem, "--port", &port.to_string()],
+            &unbound,
+        ),
+        (vec!["cert", "remove", &b_key], "`portico cert list` shows"),
+    ] {
+        let text = host.refused(1, &arguments);
+        assert!(text.contains(expected), "{text}");
+    }
     host.done(&["cert", "remove", &b_pem, "--port", &port.to_string()]);
     assert_eq!(get(&folder, "b", "b.test", port), "");
 }
