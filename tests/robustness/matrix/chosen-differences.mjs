@@ -68,7 +68,7 @@ const CHOSEN = [
   },
   {
     reason: 'what a handler has written before it throws is sent; node:http has not yet handed it to the kernel',
-    example: { row: 'throws-after-head/16383/at-once/pipelined-upload/chunked/fast/watched' },
+    example: { row: 'throws-after-head/16383/at-once/pipelined-upload/chunked/fast/watched', nodes: ['24', '26'] },
     matches: ({ field, portico, node }, { behaviour }) => behaviour === 'throws-after-head' && field === 'answer 1' && portico === '200 cut short' && node === 'none',
   },
   {
