@@ -15,11 +15,8 @@ export function engineError(text: string): TlsClientError {
   const code = space === -1 ? text : text.slice(0, space);
   const reason = space === -1 ? text : text.slice(space + 1);
   const error = coded(reason, code);
-  if (code.startsWith('ERR_SSL_')) {
-    error.library = 'SSL routines';
-    error.reason = code.slice('ERR_SSL_'.length).toLowerCase().replaceAll('_', ' ');
-  }
-  return error;
+  if (!code.startsWith('ERR_SSL_')) return error;
+  return Object.assign(error, { library: 'SSL routines', reason: code.slice('ERR_SSL_'.length).toLowerCase().replaceAll('_', ' ') });
 }
 
 /** The handshake took longer than `handshakeTimeout`. */
