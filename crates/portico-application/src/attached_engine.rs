@@ -5,10 +5,8 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use portico_channel::shared::{ApplicationEnd, OpenError};
-use portico_channel::token::{Division, Recipient};
-use portico_channel::{
-    CommandError, Counters, EventWriter, External, RecordView, Records, TurnOutcome,
-};
+use portico_channel::token::Division;
+use portico_channel::{CommandError, Counters, EventWriter, External, TurnOutcome};
 use portico_sys::{Bell, Ringer};
 
 use crate::scan::Taken;
@@ -150,42 +148,15 @@ impl AttachedEngine {
         commands: &[u8],
         external: Option<External<'_>>,
     ) -> Result<(), CommandError> {
-        let mut records = Records::new(commands);
-        let mut result = Ok(());
-        loop {
-            let offset = records.offset();
-            match records.next() {
-                None => break,
-                Some(Err(_)) => {
-                    result = Err(CommandError::Malformed { offset });
-                    break;
-                }
-                Some(Ok(record)) => {
-                    let bytes = commands.get(offset..records.offset()).unwrap_or_default();
-                    self.route(record, bytes, external);
-                }
-            }
-        }
+        let links = &mut self.links;
+        let result = self
+            .division
+            .distribute(commands, external, links, ShardLink::queue);
         for link in &mut self.links {
             link.send_waiting();
             link.ring_if_asleep();
         }
         result
-    }
-
-    fn route(&mut self, record: RecordView<'_>, bytes: &[u8], external: Option<External<'_>>) {
-        match self.division.recipient_of(record) {
-            Recipient::All => {
-                for link in &mut self.links {
-                    link.queue(record, bytes, None);
-                }
-            }
-            Recipient::Thread(index) => {
-                if let Some(link) = self.links.get_mut(index) {
-                    link.queue(record, bytes, external);
-                }
-            }
-        }
     }
 
     /// Bytes that this process has read and written on a connection so far: heads, bodies and raw bytes, without chunk

@@ -7,8 +7,8 @@
 //! slot's highest bits, so tokens of several threads differ and a command finds its thread by its token. `N` threads take
 //! `log2(N)` of the 20 bits (rounded up).
 
-use crate::RecordView;
 use crate::layout::command;
+use crate::{CommandError, External, RecordView, Records};
 
 /// Number of low bits of a token that hold the slot.
 pub const SLOT_BITS: u32 = 20;
@@ -78,6 +78,42 @@ impl Division {
         match record.kind() {
             command::TEMPLATE | command::CLOSE_IDLE | command::CLOSE_ALL => Recipient::All,
             _ => Recipient::Thread(self.thread_of(record.token())),
+        }
+    }
+
+    /// Gives each record of a submission to the links of the threads that it concerns, in order, with its bytes.
+    /// `external` is the body of the record that says so, which is about one connection.
+    ///
+    /// # Errors
+    /// [`CommandError::Malformed`]: from there on the records can't be told apart. Those before have been given.
+    pub fn distribute<L>(
+        self,
+        commands: &[u8],
+        external: Option<External<'_>>,
+        links: &mut [L],
+        mut give: impl FnMut(&mut L, RecordView<'_>, &[u8], Option<External<'_>>),
+    ) -> Result<(), CommandError> {
+        let mut records = Records::new(commands);
+        loop {
+            let offset = records.offset();
+            let record = match records.next() {
+                None => return Ok(()),
+                Some(Err(_)) => return Err(CommandError::Malformed { offset }),
+                Some(Ok(record)) => record,
+            };
+            let bytes = commands.get(offset..records.offset()).unwrap_or_default();
+            match self.recipient_of(record) {
+                Recipient::All => {
+                    for link in &mut *links {
+                        give(link, record, bytes, None);
+                    }
+                }
+                Recipient::Thread(index) => {
+                    if let Some(link) = links.get_mut(index) {
+                        give(link, record, bytes, external);
+                    }
+                }
+            }
         }
     }
 

@@ -35,6 +35,7 @@ mod listening;
 mod member;
 mod membership;
 mod peer_end;
+mod placing;
 mod queue;
 mod request;
 mod response_timeouts;
@@ -48,6 +49,7 @@ mod unfinished;
 mod uploads;
 mod user_memory;
 mod validation;
+mod waiting;
 
 pub use host_wide::MemberLoad;
 pub use member::{BreakReason, BrokenMember, NewMember};

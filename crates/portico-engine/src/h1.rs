@@ -5,12 +5,13 @@
 //!
 //! * [`input`]: where in the stream of requests the peer is
 //! * [`parsing`]: received bytes into events, which [`events`] writes
-//! * [`responding`]: the application's records into output
+//! * [`responding`]: the application's records about answers, into output; [`receiving`] what it says of the input
 
 mod bodies;
 mod events;
 mod input;
 mod parsing;
+mod receiving;
 mod responding;
 mod step;
 

@@ -5,7 +5,8 @@
 //!
 //! * [`protocol`]: what is said on the control socket. [`client`] asks, `control` answers.
 //! * [`registry`]: the rules, without I/O. `admission` and `host` carry out what they allow: ports ([`listeners`]), certificates
-//!   ([`certificates`]), channels. `commands`, `reload` and `upgrade` are what people ask for.
+//!   ([`certificates`]), channels. `commands`, `reload` and `upgrade` are what people ask for, `report` what
+//!   they are told.
 //! * [`place`]: where a host is reached, and that there is one. `run`: its life from start to end; `watchdog` ends one that
 //!   is stuck.
 #![forbid(unsafe_code)]
@@ -27,6 +28,7 @@ mod process_limits;
 pub mod protocol;
 pub mod registry;
 mod reload;
+mod report;
 mod rules;
 mod run;
 pub mod settings;

@@ -1,6 +1,6 @@
 //! Alerts: their numbers (RFC 8446, 6), and how OpenSSL calls the error of a peer that sent one.
 
-use crate::TlsError;
+use crate::{TlsError, VerifyError};
 
 /// Alerts that this crate sends itself. Those of the handshake are rustls' affair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,23 @@ pub(crate) const WARNING: u8 = 1;
 pub(crate) const FATAL: u8 = 2;
 
 impl Alert {
+    /// The alert to a client whose certificate is refused (RFC 8446, 6.2).
+    pub(crate) fn for_certificate(why: VerifyError, version: u16) -> Self {
+        match why {
+            // RFC 5246, 7.4.6: TLS 1.2 has no certificate_required.
+            VerifyError::NoCertificate if version == 0x0303 => Self::HandshakeFailure,
+            VerifyError::NoCertificate => Self::CertificateRequired,
+            VerifyError::CertHasExpired | VerifyError::CertNotYetValid => Self::CertificateExpired,
+            VerifyError::CertRevoked => Self::CertificateRevoked,
+            VerifyError::UnableToGetIssuerCert
+            | VerifyError::UnableToGetIssuerCertLocally
+            | VerifyError::UnableToVerifyLeafSignature
+            | VerifyError::DepthZeroSelfSignedCert
+            | VerifyError::SelfSignedCertInChain => Self::UnknownCa,
+            _ => Self::BadCertificate,
+        }
+    }
+
     /// The two bytes of the alert.
     pub(crate) fn message(self) -> [u8; 2] {
         let level = match self {

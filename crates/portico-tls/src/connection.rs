@@ -9,6 +9,7 @@
 use std::sync::Arc;
 
 use crate::alert::Alert;
+use crate::choices::{AlpnChoice, ClientHello, Refusal};
 use crate::client_hello::{HelloReader, MAX_RECORDS_BYTES, Offer, Peek};
 use crate::handshake::{Handshake, Progress};
 use crate::key_log::KeyLogLines;
@@ -29,38 +30,6 @@ pub struct Status {
     pub handshake_done: bool,
     /// The peer has sent close_notify: no plaintext will come any more. Writing is still possible.
     pub peer_closed: bool,
-}
-
-/// What a client asked for, where the caller wanted to choose.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ClientHello {
-    /// The SNI name, as sent.
-    pub server_name: Option<String>,
-    /// The protocols offered by ALPN, each with a length byte before it, as on the wire; empty: none.
-    pub alpn: Vec<u8>,
-}
-
-/// Which protocol to answer to a client's ALPN offer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum AlpnChoice<'a> {
-    /// The context's own list decides.
-    #[default]
-    Context,
-    /// This one.
-    Protocol(&'a [u8]),
-    /// None: go on as if nothing had been offered.
-    Ignore,
-}
-
-/// Why a ClientHello is refused: it decides the alert.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// No context for this name: unrecognized_name.
-    ServerName,
-    /// No protocol of those offered: no_application_protocol.
-    Alpn,
-    /// The application failed to answer: internal_error.
-    Internal,
 }
 
 /// A TLS connection of a server. After an error or [`Connection::refuse`] nothing but dropping makes sense.
@@ -409,8 +378,9 @@ impl Connection {
             facts.certificate_requested = true;
             facts.verify_error = auth.verify(&facts.peer_certificates);
             if auth.rejects() && facts.verify_error != VerifyError::Ok {
-                traffic.abort(alert_for(facts.verify_error, facts.version), output);
-                return Err(rejected(facts.verify_error));
+                let why = facts.verify_error;
+                traffic.abort(Alert::for_certificate(why, facts.version), output);
+                return Err(error_map::rejected(why));
             }
         }
         self.facts = Some(Box::new(facts));
@@ -427,35 +397,5 @@ impl Connection {
             self.stage = Stage::Failed;
         }
         result
-    }
-}
-
-/// The error of a client whose certificate is refused. Node destroys such a connection after the handshake, and its
-/// users see the code `ECONNRESET`; the reason is told besides.
-fn rejected(why: VerifyError) -> TlsError {
-    if why == VerifyError::NoCertificate {
-        return error_map::no_certificate();
-    }
-    let name = why.openssl_name();
-    TlsError::new(
-        "ECONNRESET",
-        format!("socket hang up: client certificate refused: {name}, {why}"),
-    )
-}
-
-/// RFC 8446, 6.2.
-fn alert_for(why: VerifyError, version: u16) -> Alert {
-    match why {
-        // RFC 5246, 7.4.6: TLS 1.2 has no certificate_required.
-        VerifyError::NoCertificate if version == 0x0303 => Alert::HandshakeFailure,
-        VerifyError::NoCertificate => Alert::CertificateRequired,
-        VerifyError::CertHasExpired | VerifyError::CertNotYetValid => Alert::CertificateExpired,
-        VerifyError::CertRevoked => Alert::CertificateRevoked,
-        VerifyError::UnableToGetIssuerCert
-        | VerifyError::UnableToGetIssuerCertLocally
-        | VerifyError::UnableToVerifyLeafSignature
-        | VerifyError::DepthZeroSelfSignedCert
-        | VerifyError::SelfSignedCertInChain => Alert::UnknownCa,
-        _ => Alert::BadCertificate,
     }
 }

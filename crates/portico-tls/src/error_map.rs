@@ -2,8 +2,8 @@
 
 use rustls::{Error, InvalidMessage, PeerIncompatible, PeerMisbehaved};
 
-use crate::TlsError;
 use crate::alert::{self, Alert};
+use crate::{TlsError, VerifyError};
 
 /// OpenSSL's reasons: code of the JavaScript error, number, words.
 struct Reason(&'static str, u32, &'static str);
@@ -316,4 +316,17 @@ pub(crate) fn no_protocol() -> TlsError {
 /// A client that must show a certificate came back with a session that has none.
 pub(crate) fn no_certificate() -> TlsError {
     NO_CERTIFICATE.error("")
+}
+
+/// The error of a client whose certificate is refused. Node destroys such a connection after the handshake, and its
+/// users see the code `ECONNRESET`; the reason is told besides.
+pub(crate) fn rejected(why: VerifyError) -> TlsError {
+    if why == VerifyError::NoCertificate {
+        return no_certificate();
+    }
+    let name = why.openssl_name();
+    TlsError::new(
+        "ECONNRESET",
+        format!("socket hang up: client certificate refused: {name}, {why}"),
+    )
 }

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod alert;
+mod choices;
 mod client_auth;
 mod client_hello;
 mod clock;
@@ -44,8 +45,9 @@ mod traffic;
 mod traffic_keys;
 mod verify_error;
 
+pub use choices::{AlpnChoice, ClientHello, Refusal};
 pub use client_auth::ClientDemand;
-pub use connection::{AlpnChoice, ClientHello, Connection, Refusal, Status};
+pub use connection::{Connection, Status};
 pub use context::Context;
 pub use error::{ContextError, TlsError};
 pub use facts::Facts;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use portico_channel::Sleeper;
-use portico_channel::token::{Division, Recipient};
-use portico_channel::{EventWriter, External, RecordView, Records};
+use portico_channel::token::Division;
+use portico_channel::{EventWriter, External};
 use portico_sys::{Wake, socket};
 
 use super::MAX_THREADS;
@@ -99,22 +99,10 @@ impl ThreadedEngine {
         commands: &[u8],
         external: Option<External<'_>>,
     ) -> Result<(), CommandError> {
-        let mut records = Records::new(commands);
-        let mut result = Ok(());
-        loop {
-            let offset = records.offset();
-            match records.next() {
-                None => break,
-                Some(Err(_)) => {
-                    result = Err(CommandError::Malformed { offset });
-                    break;
-                }
-                Some(Ok(record)) => {
-                    let bytes = commands.get(offset..records.offset()).unwrap_or_default();
-                    self.route(record, bytes, external);
-                }
-            }
-        }
+        let links = &mut self.links;
+        let result = self
+            .division
+            .distribute(commands, external, links, ShardLink::queue);
         for link in &mut self.links {
             link.take_returned();
             link.send_waiting();
@@ -122,21 +110,6 @@ impl ThreadedEngine {
         }
         let reported = self.links.iter().find_map(|link| link.shared.take_error());
         result.and(reported.map_or(Ok(()), Err))
-    }
-
-    fn route(&mut self, record: RecordView<'_>, bytes: &[u8], external: Option<External<'_>>) {
-        match self.division.recipient_of(record) {
-            Recipient::All => {
-                for link in &mut self.links {
-                    link.queue(record, bytes, None);
-                }
-            }
-            Recipient::Thread(index) => {
-                if let Some(link) = self.links.get_mut(index) {
-                    link.queue(record, bytes, external);
-                }
-            }
-        }
     }
 
     /// Whether [`ThreadedEngine::take`] would find something now.
