@@ -6,6 +6,7 @@
  */
 
 const KEPT = { connections: 100, pipeline: 1 };
+const FEW = { connections: 10, pipeline: 1 };
 const EACH = { connections: 100, pipeline: 1, close: true };
 
 /** Kinds: closed = CPU per request at saturation; wrk = the same with wrk; open = latency at a rate; memory. */
@@ -45,6 +46,32 @@ export const CELLS = [
   {
     id: 'big', title: '64 KB answer', kind: 'closed', handler: 'big', request: 'plain', ...KEPT, target: 0.6,
     quick: true,
+  },
+  {
+    id: 'ws', title: '`ws`, echo of 64 bytes', kind: 'closed', handler: 'websocket', request: 'websocket-64', ...KEPT,
+    target: 0.55, quick: true,
+  },
+  {
+    id: 'ws-16k', title: '`ws`, echo of 16 KB', kind: 'closed', handler: 'websocket', request: 'websocket-16k', ...KEPT,
+    target: 0.75,
+  },
+  {
+    id: 'pipe', title: '1 MB piped from a file', kind: 'closed', handler: 'pipe', request: 'plain', ...FEW, target: 0.75,
+  },
+  {
+    id: 'megabyte', title: '1 MB answer', kind: 'closed', handler: 'megabyte', request: 'plain', ...FEW,
+  },
+  {
+    id: 'writes', title: '50 small writes in one tick', kind: 'closed', handler: 'writes', request: 'plain', ...KEPT,
+    target: 0.4, quick: true,
+  },
+  {
+    id: 'writes-ticks', title: '50 small writes over ten ticks', kind: 'closed', handler: 'writes-over-ticks',
+    request: 'plain', ...KEPT,
+  },
+  {
+    id: 'upload', title: 'POST of 1 MB, read by \'data\'', kind: 'closed', handler: 'upload', request: 'upload', ...FEW,
+    target: 0.6, quick: true,
   },
   {
     id: 'tls', title: 'TLS keep-alive', kind: 'closed', handler: 'hello', request: 'plain', ...KEPT,

@@ -51,8 +51,8 @@ export class Fleet {
   }
 
   async #wire(server, port, reference) {
-    const { bytes, requestBytes } = requestSet(this.#cell.request, port);
-    const answer = await rawAnswer(port, bytes.subarray(0, requestBytes), Boolean(this.#cell.tls));
+    const { bytes, requestBytes, handshake } = requestSet(this.#cell.request, port);
+    const answer = await rawAnswer(port, handshake ?? bytes.subarray(0, requestBytes), Boolean(this.#cell.tls));
     if (server.id !== server.base) return reference ? compareAnswers(reference, answer) : { same: true, text: '' };
     this.#reference[server.id] = answer;
     return { same: true, text: 'reference' };

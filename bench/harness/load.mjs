@@ -8,12 +8,17 @@ import { requestSet } from './requests.mjs';
 
 const LONGEST_ANSWER_MS = 60_000;
 
-/** The file of a request set, and the arguments that say so. */
+/** The files of a request set, and the arguments that say so. */
 function requestArguments(name, port) {
-  const { bytes, requestBytes } = requestSet(name, port);
-  const file = path.join(BUILD, `${name}-${port}.requests`);
-  writeFileSync(file, bytes);
-  return ['--requests', file, '--request-bytes', String(requestBytes)];
+  const { bytes, requestBytes, handshake, answers } = requestSet(name, port);
+  const args = ['--request-bytes', String(requestBytes)];
+  for (const [kind, content] of Object.entries({ requests: bytes, handshake, answers })) {
+    if (!content) continue;
+    const file = path.join(BUILD, `${name}-${port}.${kind}`);
+    writeFileSync(file, content);
+    args.push(`--${kind}`, file);
+  }
+  return args;
 }
 
 /** A generator that has its connections open and waits for orders. */

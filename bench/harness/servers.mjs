@@ -83,6 +83,7 @@ function nodeServers(node) {
 
 /** Handlers that peers with an API of their own have. */
 const OWN_HANDLERS = new Set(['hello', 'read-headers', 'echo', 'big']);
+const UWS_HANDLERS = new Set([...OWN_HANDLERS, 'websocket', 'megabyte', 'writes', 'upload']);
 
 function uws(node) {
   return {
@@ -90,7 +91,7 @@ function uws(node) {
     title: 'uWebSockets.js',
     version: `npm uwebsockets ${packageVersion('uwebsockets')} on Node ${node.version}`,
     command: (cell, port) =>
-      OWN_HANDLERS.has(cell.handler) && {
+      UWS_HANDLERS.has(cell.handler) && {
         file: node.path,
         args: [...exposeGc(cell), script('uwebsockets.cjs'), cell.handler, String(port), ...tlsFiles(cell)],
         cwd: BENCH,

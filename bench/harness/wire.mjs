@@ -4,7 +4,10 @@ import tls from 'node:tls';
 
 const TIMEOUT_MS = 10_000;
 
-/** @returns {Promise<Buffer>} the first answer's bytes. */
+/**
+ * @param {Buffer} request what is sent; an upgrade is taken to be over with its head
+ * @returns {Promise<Buffer>} the first answer's bytes.
+ */
 export function rawAnswer(port, request, secure) {
   return new Promise((resolve, reject) => {
     const socket = secure
@@ -31,6 +34,7 @@ function isWhole(bytes) {
   const end = bytes.indexOf('\r\n\r\n');
   if (end < 0) return false;
   const head = bytes.toString('latin1', 0, end + 2);
+  if (head.startsWith('HTTP/1.1 101')) return true;
   const length = /^content-length: *(\d+)\r$/im.exec(head);
   if (length) return bytes.length >= end + 4 + Number(length[1]);
   return bytes.indexOf('\r\n0\r\n\r\n', end) >= 0;

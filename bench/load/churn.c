@@ -27,7 +27,7 @@ static bool try_send(struct load *load, struct connection *connection) {
   const char *bytes = load->options.requests + (size_t)connection->variant * load->options.request_bytes;
   long written = transport_write(connection, bytes, load->options.request_bytes);
   if (written == IO_AGAIN) return true;
-  connection->sent = written > 0;
+  connection->sent = written == (long)load->options.request_bytes;
   connection->outstanding = 1;
   connection->variant = (connection->variant + 1) % load->options.variants;
   return connection->sent;

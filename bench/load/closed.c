@@ -7,13 +7,19 @@
 enum { EVENTS = 256, DRAIN_NS = 2000000000 };
 
 const char *next_requests(struct load *load, struct connection *connection) {
+  connection->asked = connection->variant;
   const char *bytes = load->options.requests + (size_t)connection->variant * load->options.request_bytes;
   connection->variant = (connection->variant + (unsigned)load->options.pipeline) % load->options.variants;
   return bytes;
 }
 
 bool count_answers(struct load *load, struct connection *connection, size_t count, bool copied) {
-  if (copied && connection->received == 0 && count >= 12 && memcmp(load->buffer, "HTTP/1.1 200", 12) != 0) return false;
+  if (load->options.answers) {
+    const char *expected = load->options.answers + connection->asked * load->answer_bytes + connection->received;
+    if (count > load->answer_bytes - connection->received || memcmp(load->buffer, expected, count) != 0) return false;
+  } else if (copied && connection->received == 0 && count >= 12 && memcmp(load->buffer, "HTTP/1.1 200", 12) != 0) {
+    return false;
+  }
   connection->received += count;
   while (connection->received >= load->answer_bytes && connection->outstanding > 0) {
     connection->received -= load->answer_bytes;
@@ -23,11 +29,25 @@ bool count_answers(struct load *load, struct connection *connection, size_t coun
   return connection->outstanding > 0 || connection->received == 0;
 }
 
+/* Sends what the kernel takes of the requests; the rest when it has room, which `waits` says that it was asked for. */
+static bool send_on(struct load *load, struct connection *connection, bool waits) {
+  long written = transport_write(connection, connection->unsent, connection->unsent_bytes);
+  if (written <= 0 && written != IO_AGAIN) return false;
+  if (written > 0) {
+    connection->unsent += written;
+    connection->unsent_bytes -= (size_t)written;
+  }
+  if (waits == (connection->unsent_bytes > 0)) return true;
+  struct epoll_event interest = {.events = waits ? EPOLLIN : EPOLLIN | EPOLLOUT, .data.ptr = connection};
+  return epoll_ctl(load->epoll, EPOLL_CTL_MOD, connection->fd, &interest) == 0;
+}
+
 static bool ask(struct load *load, struct connection *connection) {
-  size_t bytes = load->options.request_bytes * (size_t)load->options.pipeline;
   connection->since_ns = now_ns();
   connection->outstanding = (unsigned)load->options.pipeline;
-  return transport_write(connection, next_requests(load, connection), bytes) > 0;
+  connection->unsent = next_requests(load, connection);
+  connection->unsent_bytes = load->options.request_bytes * (size_t)load->options.pipeline;
+  return send_on(load, connection, false);
 }
 
 /* A lost connection is an error and is not made again: the caller discards a slice with errors. */
@@ -39,8 +59,12 @@ static void lose(struct load *load, struct connection *connection, int *busy) {
   transport_close(load, connection);
 }
 
-static void on_readable(struct load *load, struct connection *connection, bool stopping, int *busy) {
+static void on_ready(struct load *load, struct connection *connection, bool stopping, int *busy) {
   long got;
+  if (connection->unsent_bytes > 0 && !send_on(load, connection, true)) {
+    lose(load, connection, busy);
+    return;
+  }
   bool copied = connection->ssl || load->answer_bytes <= 4096;
   do {
     got = transport_read(load, connection, READ_BUFFER);
@@ -73,7 +97,7 @@ void run_closed(struct load *load, uint64_t duration_ns) {
     int count = epoll_wait(load->epoll, events, EVENTS, 100);
     now = now_ns();
     for (int index = 0; index < count; index++)
-      on_readable(load, events[index].data.ptr, now - start >= duration_ns, &busy);
+      on_ready(load, events[index].data.ptr, now - start >= duration_ns, &busy);
   }
   load->results.unfinished = (uint64_t)(busy > 0 ? busy : 0);
   load->results.elapsed_ns = now_ns() - start;

@@ -1,5 +1,6 @@
 /*
- * The load generator: constant requests, answers counted by the length of the first one.
+ * The load generator: constant requests, answers counted by the length of the first one, or compared with what they must
+ * be. After a handshake the requests may be of another protocol: WebSocket frames.
  *
  * It exists because a generator that parses answers costs more than the servers it measures. One thread, one process,
  * pinned by its caller. It is told on standard input when to run, so that the caller can read the server's CPU time
@@ -33,6 +34,10 @@ struct options {
   char *requests;      /* `variants` requests of `request_bytes` each, then the first `pipeline` again */
   size_t request_bytes;
   unsigned variants;
+  char *answers;       /* what each request must be answered with, byte by byte, or NULL: the first answer's length */
+  size_t answers_bytes;
+  char *handshake;     /* sent first on each connection, which must be answered with 101; or NULL */
+  size_t handshake_bytes;
 };
 
 struct connection {
@@ -42,6 +47,9 @@ struct connection {
   unsigned slot;
   unsigned opened;      /* connections this slot has made, for the source address */
   unsigned variant;     /* next request to send */
+  unsigned asked;       /* first request of those in flight */
+  const char *unsent;   /* what the kernel has not taken of them yet */
+  size_t unsent_bytes;
   unsigned outstanding; /* answers still to come */
   size_t received;      /* bytes of the answer in progress */
   bool sent;
@@ -66,7 +74,7 @@ struct load {
   char buffer[READ_BUFFER];
 };
 
-/* transport.c. All return bytes, or one of IO_EOF, IO_AGAIN, IO_ERROR. */
+/* transport.c. All return bytes (a write perhaps fewer than given), or one of IO_EOF, IO_AGAIN, IO_ERROR. */
 void transport_set_up(const struct options *options);
 bool transport_open(struct load *load, struct connection *connection, bool blocking);
 long transport_write(struct connection *connection, const char *bytes, size_t count);

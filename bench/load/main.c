@@ -1,5 +1,6 @@
 /*
  * load --port N --requests FILE --request-bytes N [--connections N] [--pipeline N] [--close] [--tls full|resume]
+ *      [--handshake FILE] [--answers FILE]
  *
  * Connects, asks each connection once, says {"ready":...}. Then, for each line on standard input:
  *   go MILLISECONDS        closed loop
@@ -29,18 +30,25 @@ void die(const char *what) {
   exit(1);
 }
 
-/* Requests in a row, the first ones again at the end, so that any `pipeline` of them lie in one piece. */
-static void read_requests(struct options *options, const char *path) {
+/* The whole of a file, with room for `more` bytes behind it. */
+static char *read_file(const char *path, size_t more, size_t *bytes) {
   FILE *file = fopen(path, "rb");
   struct stat information;
-  if (!file || fstat(fileno(file), &information) != 0 || options->request_bytes == 0) die("no requests");
-  size_t bytes = (size_t)information.st_size, more = options->request_bytes * (size_t)options->pipeline;
-  options->variants = (unsigned)(bytes / options->request_bytes);
-  options->requests = malloc(bytes + more);
-  if (!options->requests || options->variants == 0 || fread(options->requests, 1, bytes, file) != bytes)
-    die("the requests could not be read");
-  for (size_t at = 0; at < more; at++) options->requests[bytes + at] = options->requests[at];
+  if (!file || fstat(fileno(file), &information) != 0) die(path);
+  *bytes = (size_t)information.st_size;
+  char *content = malloc(*bytes + more);
+  if (!content || fread(content, 1, *bytes, file) != *bytes) die(path);
   fclose(file);
+  return content;
+}
+
+/* Requests in a row, the first ones again at the end, so that any `pipeline` of them lie in one piece. */
+static void read_requests(struct options *options, const char *path) {
+  size_t bytes, more = options->request_bytes * (size_t)options->pipeline;
+  options->requests = read_file(path, more, &bytes);
+  if (options->request_bytes == 0 || bytes < options->request_bytes) die("no requests");
+  options->variants = (unsigned)(bytes / options->request_bytes);
+  for (size_t at = 0; at < more; at++) options->requests[bytes + at] = options->requests[at];
 }
 
 static void read_options(struct options *options, int count, char **arguments) {
@@ -58,11 +66,15 @@ static void read_options(struct options *options, int count, char **arguments) {
     else if (strcmp(name, "--pipeline") == 0) options->pipeline = atoi(value);
     else if (strcmp(name, "--requests") == 0) path = value;
     else if (strcmp(name, "--request-bytes") == 0) options->request_bytes = strtoul(value, NULL, 10);
+    else if (strcmp(name, "--handshake") == 0) options->handshake = read_file(value, 0, &options->handshake_bytes);
+    else if (strcmp(name, "--answers") == 0) options->answers = read_file(value, 0, &options->answers_bytes);
     else if (strcmp(name, "--tls") == 0) options->tls = strcmp(value, "resume") == 0 ? TLS_RESUME : TLS_FULL;
     else die(name);
   }
   if (!path || options->port <= 0 || options->connections <= 0 || options->pipeline <= 0) die("arguments");
   read_requests(options, path);
+  bool alone = options->pipeline == 1 && !options->close_each; /* which answers are compared */
+  if (options->answers && (!alone || options->answers_bytes % options->variants != 0)) die("answers");
 }
 
 static void say_results(const struct load *load) {

@@ -59,8 +59,8 @@ void run_open(struct load *load, uint64_t duration_ns, uint64_t rate) {
       struct connection *connection = take_idle(&ring);
       connection->since_ns = intended;
       connection->outstanding = 1;
-      if (transport_write(connection, next_requests(load, connection), load->options.request_bytes) <= 0)
-        die("could not send");
+      long written = transport_write(connection, next_requests(load, connection), load->options.request_bytes);
+      if (written != (long)load->options.request_bytes) die("could not send");
       next++;
     }
     int count = epoll_wait(load->epoll, events, EVENTS, 0);

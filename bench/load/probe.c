@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
-enum { PROBE_SECONDS = 10, CLOSE_WAIT_MS = 300 };
+enum { PROBE_SECONDS = 10, CLOSE_WAIT_MS = 300, LONGEST_ANSWER = 4 * 1024 * 1024 };
 
 /* Length of the answer that starts at `bytes`, or 0 while it is not whole. */
 static size_t whole_answer(const char *bytes, size_t count) {
@@ -36,17 +36,35 @@ static void set_timeout(int fd) {
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
 }
 
+/* Changes the protocol: sends the handshake and takes the head of its answer, behind which the server is silent. */
+static void shake_hands(struct load *load, struct connection *connection) {
+  char head[4096];
+  size_t count = 0;
+  if (transport_write(connection, load->options.handshake, load->options.handshake_bytes) <= 0)
+    die("the handshake could not be sent");
+  while (count < 4 || memcmp(head + count - 4, "\r\n\r\n", 4) != 0) {
+    if (count == sizeof head || transport_read(load, connection, 1) != 1) die("the handshake got no whole answer");
+    head[count++] = load->buffer[0];
+  }
+  if (strncmp(head, "HTTP/1.1 101", 12) != 0) die("the handshake was not answered with 101");
+}
+
 void probe(struct load *load) {
   struct connection *connection = &load->slots[0];
+  if (load->options.answers) {
+    load->answer_bytes = load->options.answers_bytes / load->options.variants;
+    return;
+  }
   load->answer_bytes = SIZE_MAX;
   if (!transport_open(load, connection, true)) die("the probe could not connect");
   set_timeout(connection->fd);
   if (transport_write(connection, next_requests(load, connection), load->options.request_bytes) <= 0)
     die("the probe could not send");
   size_t count = 0, length = 0;
-  static char answer[READ_BUFFER];
+  static char answer[LONGEST_ANSWER];
   while (length == 0) {
-    long got = transport_read(load, connection, sizeof answer - 1 - count);
+    size_t room = sizeof answer - 1 - count;
+    long got = transport_read(load, connection, room < READ_BUFFER ? room : READ_BUFFER);
     if (got <= 0) die("the probe got no whole answer");
     memcpy(answer + count, load->buffer, (size_t)got);
     count += (size_t)got;
@@ -75,6 +93,7 @@ void connect_all(struct load *load) {
     struct connection *connection = &load->slots[slot];
     if (!transport_open(load, connection, true)) die("could not connect");
     set_timeout(connection->fd);
+    if (load->options.handshake) shake_hands(load, connection);
     if (transport_write(connection, next_requests(load, connection), load->options.request_bytes) <= 0)
       die("could not send");
     connection->outstanding = 1;

@@ -101,7 +101,7 @@ static long tls_result(SSL *ssl, int result) {
   return IO_ERROR;
 }
 
-/* Writes all or nothing: requests are small and the connection idle. With TLS this makes the handshake as well. */
+/* Writes what the kernel takes; with TLS all or nothing, and this makes the handshake as well. */
 long transport_write(struct connection *connection, const char *bytes, size_t count) {
   if (connection->ssl) {
     ERR_clear_error();
@@ -109,20 +109,20 @@ long transport_write(struct connection *connection, const char *bytes, size_t co
     return written > 0 && (size_t)written < count ? IO_ERROR : written;
   }
   ssize_t written = send(connection->fd, bytes, count, MSG_NOSIGNAL);
-  if (written == (ssize_t)count) return written;
-  return written < 0 && (errno == EAGAIN || errno == ENOTCONN) ? IO_AGAIN : IO_ERROR;
+  if (written >= 0) return written;
+  return errno == EAGAIN || errno == ENOTCONN ? IO_AGAIN : IO_ERROR;
 }
 
 /*
  * Reads at most `at_most` bytes into the load's buffer. Long answers without TLS are dropped in the kernel instead
- * (MSG_TRUNC, see tcp(7)): copying them is the generator's cost, not the server's.
+ * (MSG_TRUNC, see tcp(7)): copying them is the generator's cost, not the server's. Unless they are compared.
  */
 long transport_read(struct load *load, struct connection *connection, size_t at_most) {
   if (connection->ssl) {
     ERR_clear_error();
     return tls_result(connection->ssl, SSL_read(connection->ssl, load->buffer, (int)at_most));
   }
-  bool drop = load->answer_bytes > 4096 && load->answer_bytes != SIZE_MAX;
+  bool drop = load->answer_bytes > 4096 && load->answer_bytes != SIZE_MAX && !load->options.answers;
   ssize_t count = recv(connection->fd, load->buffer, at_most, drop ? MSG_TRUNC : 0);
   if (count >= 0) return count;
   return errno == EAGAIN ? IO_AGAIN : IO_ERROR;

@@ -8,6 +8,7 @@ const uws = require('uwebsockets');
 
 const [handlerName, port, keyFile, certificateFile] = process.argv.slice(2);
 const big = Buffer.alloc(65536, 'x');
+const megabyte = Buffer.alloc(1024 * 1024, 'x');
 
 /** node:http's headers; Date and a header with its name uWebSockets.js sends itself. */
 function head(response, request, type) {
@@ -43,10 +44,34 @@ const handlers = {
   big(response, request) {
     head(response, request, 'application/octet-stream').end(big);
   },
+  megabyte(response, request) {
+    head(response, request, 'application/octet-stream').end(megabyte);
+  },
+  writes(response, request) {
+    head(response, request, 'text/plain');
+    for (let row = 10; row < 60; row++) response.write(`a row of a table, ${row}\n`);
+    response.end();
+  },
+  upload(response) {
+    let bytes = 0;
+    response.onAborted(() => {});
+    response.onData((chunk, last) => {
+      bytes += chunk.byteLength;
+      if (!last) return;
+      response.cork(() => {
+        response.writeHeader('Content-Type', 'text/plain');
+        response.writeHeader('Connection', 'keep-alive').writeHeader('Keep-Alive', 'timeout=5').end(String(bytes));
+      });
+    });
+  },
 };
 
 const app = keyFile ? uws.SSLApp({ key_file_name: keyFile, cert_file_name: certificateFile }) : uws.App();
-app.any('/*', handlers[handlerName]);
+if (handlerName === 'websocket') {
+  app.ws('/*', { maxPayloadLength: 1024 * 1024, message: (socket, message, binary) => socket.send(message, binary) });
+} else {
+  app.any('/*', handlers[handlerName]);
+}
 app.listen('127.0.0.1', Number(port), (socket) => {
   if (!socket) process.exit(1);
 });

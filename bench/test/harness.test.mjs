@@ -43,6 +43,21 @@ test('an added header is named, with the length it adds', () => {
   assert.deepEqual(compareAnswers(plain, named), { same: false, text: '+11 bytes: +Server: s' });
 });
 
+test('a frame of the WebSocket sets, unmasked, is the message of its echo', () => {
+  for (const [name, payload] of [['websocket-64', 64], ['websocket-16k', 16_384]]) {
+    const { bytes, requestBytes, answers } = requestSet(name, 21_000);
+    const count = bytes.length / requestBytes;
+    const answerBytes = answers.length / count;
+    for (let index = 0; index < count; index++) {
+      const frame = bytes.subarray(index * requestBytes, (index + 1) * requestBytes);
+      const echo = answers.subarray(index * answerBytes, (index + 1) * answerBytes);
+      const [mask, masked] = [frame.subarray(-payload - 4, -payload), frame.subarray(-payload)];
+      assert.deepEqual(Buffer.from(masked.map((byte, at) => byte ^ mask[at % 4])), echo.subarray(-payload));
+      assert.equal(frame[1], echo[1] | 0x80, 'only the frame of the client is masked');
+    }
+  }
+});
+
 test('the requests of a set are of one length, and the browser sends ten headers of 800 bytes', () => {
   for (const cell of CELLS) assert.ok(requestSet(cell.request, 21_000).requestBytes > 0);
   const { bytes, requestBytes } = requestSet('browser', 21_000);

@@ -11,11 +11,14 @@ const fs = require('node:fs');
 const path = require('node:path');
 
 const [handlerName, port, keyFile, certificateFile] = process.argv.slice(2);
-const handler = require(path.join(__dirname, `${handlerName}.cjs`));
+/** A handler of requests, or what attaches itself to the server. */
+const loaded = require(path.join(__dirname, `${handlerName}.cjs`));
+const handler = typeof loaded === 'function' ? loaded : undefined;
 
 const server = keyFile
   ? https.createServer({ key: fs.readFileSync(keyFile), cert: fs.readFileSync(certificateFile) }, handler)
   : http.createServer(handler);
+loaded.attach?.(server);
 
 // The cells that count memory hold connections for longer than five seconds, and collect garbage before each reading.
 if (process.env.BENCH_KEEP_ALIVE_MS) server.keepAliveTimeout = Number(process.env.BENCH_KEEP_ALIVE_MS);
