@@ -1,5 +1,5 @@
 #!/bin/sh
-# Seeds the corpora from tests/wire, the router's rows and what TLS clients say, and runs every fuzz target for so
+# Seeds the corpora from tests/wire, the router's rows, heads that caches see and what TLS clients say, and runs every fuzz target for so
 # many seconds, one after the other.
 # Installs cargo-fuzz if it is missing. Sanitizers need an unstable compiler: nightly if there is one, else the stable
 # toolchain with its unstable options allowed.
@@ -15,7 +15,7 @@ else
   export RUSTC_BOOTSTRAP=1
 fi
 node seed.mjs
-for target in ${*:-h1_request_head h1_chunked connection_sequence url_prefix_and_lookup tls_hostile_peer \
+for target in ${*:-h1_request_head h1_chunked connection_sequence url_prefix_and_lookup cache_decisions tls_hostile_peer \
   x509_hostile_chain channel_application_side channel_host_side control_registry}; do
   case $target in
     url_prefix*) dictionary=-dict=url-prefix.dict ;;

@@ -54,6 +54,27 @@ for (const [index, row] of routerRows('lookup.txt').entries()) {
   if (bytes.length <= MAX_SEED_BYTES) seed('url_prefix_and_lookup', `lookup-${index}`, [connection], bytes);
 }
 
+/** Field lines of a request and of a response that a cache decides about. */
+const requests = [
+  'Cache-Control: max-age=5, min-fresh=2, max-stale\r\n',
+  'Pragma: no-cache\r\nAccept-Language: fr;q=0.5, de;q=1.0\r\nFoo: 1, 2\r\n',
+  'Range: bytes=0-1, 3-, -2\r\nIf-Range: "a"\r\n',
+  'If-None-Match: "b", W/"a"\r\nIf-Modified-Since: Fri, 15 Jan 2027 07:00:00 GMT\r\n',
+  'If-Match: *\r\nIf-Unmodified-Since: Friday, 15-Jan-27 07:00:00 GMT\r\nX: /x?a=1&b=2&a=3\r\n',
+];
+const responses = [
+  'Cache-Control: max-age=10, s-maxage=5, stale-while-revalidate=5, stale-if-error=9\r\nETag: "a"\r\n',
+  'Cache-Control: no-cache="a, b", private="c", must-understand, no-store\r\nVary: Foo, Accept-Language\r\n',
+  'CDN-Cache-Control: max-age=9;a="b", ext=tok, :aGk=:, no-cache=?0\r\nContent-Language: de\r\nVary: *\r\n',
+  'Expires: Fri Jan 15 08:10:00 2027\r\nDate: Fri, 15 Jan 2027 07:59:00 GMT\r\nAge: 30, 5\r\n',
+  'Last-Modified: Fri, 15 Jan 2027 07:00:00 GMT\r\nLocation: ../x/./y?z\r\nContent-Location: //h/a\r\nSet-Cookie: a=b\r\n',
+];
+for (const [index, request] of requests.entries()) {
+  for (const [other, response] of responses.entries()) {
+    seed('cache_decisions', `${index}-${other}`, [10, index * 8 + other], Buffer.from(`${request}\r\n${response}`));
+  }
+}
+
 /** The first bytes of Node's client with these options. */
 function clientHello(options) {
   return new Promise((resolve) => {

@@ -85,15 +85,23 @@ impl<'a> Directive<'a> {
         self.name.eq_ignore_ascii_case(name.as_bytes())
     }
 
-    /// Its argument as a number of seconds; what is larger than fits counts as the largest (RFC 9111, section 1.2.2).
+    /// Its argument as a number of seconds ([`seconds`]).
     #[must_use]
     pub fn seconds(&self) -> Option<u32> {
-        let digits = self.argument.filter(|digits| !digits.is_empty())?;
-        digits.iter().try_fold(0u32, |number, byte| {
-            let digit = byte.is_ascii_digit().then(|| u32::from(byte - b'0'))?;
-            Some(number.saturating_mul(10).saturating_add(digit))
-        })
+        self.argument.and_then(seconds)
     }
+}
+
+/// A number of seconds; what is larger than fits counts as the largest (RFC 9111, section 1.2.2). `None`: it is none.
+#[must_use]
+pub fn seconds(digits: &[u8]) -> Option<u32> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0u32, |number, byte| {
+        let digit = byte.is_ascii_digit().then(|| u32::from(byte - b'0'))?;
+        Some(number.saturating_mul(10).saturating_add(digit))
+    })
 }
 
 /// Parts between separators outside of quoted strings.

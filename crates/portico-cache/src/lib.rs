@@ -1,0 +1,32 @@
+//! The output cache's decisions: what may be stored of an application's answers, for how long it is fresh, and which
+//! requests may have it (RFC 9111 as a shared cache; RFC 5861, 9211, 9213).
+//!
+//! Pure: nothing here reads a clock, opens a socket or keeps a response. Whoever does passes heads and times in.
+//!
+//! * [`storing`]: whether a response is stored, and which of its fields.
+//! * [`Freshness`]: how old it is, whether a request may have it, and whether it may stand in for a failed one.
+//! * [`Variant`]: which requests it was chosen for. [`Key`]: what it is found by.
+//! * [`validation`]: asking the application whether it still holds. [`invalidation`]: what a change makes invalid.
+//! * [`CacheStatus`]: telling what was done.
+//!
+//! What a client's own conditions and ranges come to is in `portico_http::semantics`.
+#![forbid(unsafe_code)]
+
+mod cache_control;
+mod cache_status;
+mod freshness;
+pub mod invalidation;
+mod key;
+pub mod status;
+pub mod storing;
+pub mod targeted;
+mod time;
+pub mod validation;
+mod vary;
+
+pub use cache_control::{RequestDirectives, ResponseDirectives, Scope};
+pub use cache_status::{CacheStatus, Forward};
+pub use freshness::{Exchanged, Freshness, Reuse};
+pub use key::{Key, QueryRule, Target};
+pub use time::Time;
+pub use vary::Variant;
