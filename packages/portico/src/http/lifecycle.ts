@@ -78,10 +78,14 @@ function goOn(connection: Connection): void {
   connection.finishing = false;
 }
 
-/** Responses are sent in the order of their requests, and so are the acknowledgements. */
+/**
+ * Responses are sent in the order of their requests, and so are the acknowledgements. One that comes before the response
+ * whose turn it is has ended is not of those behind it: bytes were written to the socket as they are.
+ */
 function nextAwaiting(connection: Connection): Exchange | null {
   const { current, queue } = connection;
   if (current !== null && hasAcks(current)) return current;
+  if (current?.ended === false) return null;
   return queue?.find(hasAcks) ?? null;
 }
 

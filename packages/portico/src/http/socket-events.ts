@@ -56,14 +56,17 @@ export function onSocketTimeout(this: LaneSocket): void {
   if (!byRequest && !byResponse && !byServer) this.destroy();
 }
 
-/** The socket belongs to whoever took the upgrade: the server's listeners go, and the stream has not begun to flow. */
+/**
+ * The socket belongs to whoever took the upgrade: the server's listeners go, and the stream has not begun to flow. An answer
+ * to an earlier request that is still due keeps the one by which it ends with the socket, as in Node.
+ */
 export function releaseFromHttp(socket: LaneSocket): void {
   socket.removeListener('data', httpData);
   socket.removeListener('timeout', onSocketTimeout);
   socket.removeListener('error', socketError);
   socket.removeListener('end', socketEnded);
   socket.removeListener('close', abandonRequests);
-  socket.removeListener('close', abandonResponse);
+  if (socket[kConnection].current === null) socket.removeListener('close', abandonResponse);
   socket.parser = null;
   (socket as unknown as { readableFlowing: boolean | null }).readableFlowing = null;
 }

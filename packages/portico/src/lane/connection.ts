@@ -18,7 +18,7 @@ import type { AttachedServer } from './attached-server';
 import type { Lane } from './lane';
 import { RawAnswer } from './raw-answer';
 import { flagsOf } from './slab';
-import { createSocket, pushReceived, showPaused, watchResponse, type LaneSocket } from './socket';
+import { createSocket, pushReceived, showPaused, watchNextResponse, watchResponse, type LaneSocket } from './socket';
 
 /** What Node reads of a connection at once. */
 const READ_BYTES = 64 * 1024;
@@ -224,6 +224,8 @@ export class Connection implements TlsConnection {
     if (this.current === exchange) {
       const { queue } = this;
       this.current = queue !== null && queue.length > 0 ? queue.shift() as Exchange : null;
+      // A byte stream's program counts what listens to its socket.
+      if (this.tunnel && this.#socket !== null) watchNextResponse(this.#socket);
       return this.current;
     }
     const index = this.queue?.indexOf(exchange) ?? -1;

@@ -274,6 +274,12 @@ export function watchResponse(socket: LaneSocket): void {
   socket.on('close', abandonResponse);
 }
 
+/** The same for the next response, behind what listens by then: the one before is over, and does not end with the socket. */
+export function watchNextResponse(socket: LaneSocket): void {
+  socket.removeListener('close', abandonResponse);
+  if (socket[kConnection].current !== null) watchResponse(socket);
+}
+
 /** Pauses the stream, which is all that is seen of a pause. */
 export function showPaused(socket: LaneSocket): LaneSocket {
   return net.Socket.prototype.pause.call(socket) as LaneSocket;
