@@ -52,8 +52,10 @@ fn edges(source: &Path) -> Result<BTreeMap<Edge, String>, String> {
                 let text = std::fs::read_to_string(&path).map_err(|error| error.to_string())?;
                 let from = top_folder(source, &folder);
                 for target in imports(&text) {
-                    let to = top_folder(source, &folder_of(&folder.join(target)));
-                    if from != to {
+                    let target = folder_of(&folder.join(target));
+                    let to = top_folder(source, &target);
+                    // The package's `package.json` lies outside.
+                    if target.starts_with(source) && from != to {
                         edges
                             .entry((from.clone(), to))
                             .or_insert_with(|| path.display().to_string());

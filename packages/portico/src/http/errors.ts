@@ -1,24 +1,7 @@
 /** Errors with Node's codes, for the few places where no method of Node's own makes them. */
 
 import { format } from 'node:util';
-
-type ErrorConstructorLike = new (message: string) => Error;
-
-/** An error as Node's own look: `name` stays the class's, `code` is set, the stack names both. */
-export function nodeError(code: string, message: string, Base: ErrorConstructorLike = Error): Error & { code: string } {
-  const error = new Base(message) as Error & { code: string };
-  Error.captureStackTrace?.(error, nodeError);
-  Object.defineProperty(error, 'name', { value: `${error.name} [${code}]`, configurable: true, writable: true });
-  // The stack is formatted at its first reading, with the name of that moment.
-  void error.stack;
-  delete (error as { name?: string }).name;
-  error.code = code;
-  Object.defineProperty(error, 'toString', {
-    value(this: Error): string { return `${this.name} [${code}]: ${this.message}`; },
-    configurable: true, writable: true, enumerable: false,
-  });
-  return error;
-}
+import { nodeError } from '../node/error';
 
 /** `ERR_HTTP_HEADERS_SENT`. `action` is what was tried: set, write, ... */
 export function headersSent(action: string): Error {
@@ -81,16 +64,6 @@ export function trailerInvalid(): Error {
 /** `ERR_HTTP_SOCKET_ASSIGNED`. */
 export function socketAssigned(): Error {
   return nodeError('ERR_HTTP_SOCKET_ASSIGNED', 'ServerResponse has an already assigned socket');
-}
-
-/** `ERR_PORTICO_SHARED_CONNECTION`: what would reach into the answers of other servers on the connection of a host. */
-export function sharedConnection(why: string): Error {
-  return nodeError('ERR_PORTICO_SHARED_CONNECTION', `This connection is shared with other servers behind a host: ${why}.`);
-}
-
-/** `ERR_HTTP_SOCKET_ENCODING`. */
-export function socketEncoding(): Error {
-  return nodeError('ERR_HTTP_SOCKET_ENCODING', 'Changing the socket encoding is not allowed per RFC7230 Section 3.');
 }
 
 /** `ERR_HTTP_REQUEST_TIMEOUT`. */

@@ -6,7 +6,7 @@
 
 import process = require('node:process');
 import { kExchange, type Callback, type Exchange } from './exchange';
-import { definerOf } from './own-property';
+import { definerOf } from '../node/own-property';
 import { byteLength } from './response-chunks';
 import { finishOutput } from './response-end';
 import { addPending, flushPending, sendHead, takeBuffered } from './response-write';

@@ -9,11 +9,11 @@
 import process = require('node:process');
 import { EventRequest, REQUEST_FLAG_UPGRADE } from '../generated/layout';
 import { noteFlow, wantMore } from './body';
-import { carryOver } from './carry-over';
-import { enumerateAsNode } from './enumerability';
+import { carryOver } from '../node/carry-over';
+import { enumerateAsNode } from '../node/enumerability';
 import { kExchange, type Exchange } from './exchange';
 import { definePrinting, REQUEST_NAMES } from './inspection';
-import { definerOf, Given, type Define } from './own-property';
+import { definerOf, Given, type Define } from '../node/own-property';
 import { minorVersion, rawHeaders, defineFields } from './request-fields';
 import { dumpUnread } from './unread-body';
 import { addDefaults, addEventNames, destroysAtOnce, hasSignal, ReadableState, stockRequest, StockIncomingMessage } from './stock';

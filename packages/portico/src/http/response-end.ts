@@ -10,7 +10,7 @@ import type { Chunk } from '../lane/writer';
 import { alreadyFinished, contentLengthMismatch, writeAfterEnd } from './errors';
 import { kExchange, type Callback, type Exchange } from './exchange';
 import { finish, finishIsObserved, leave } from './lifecycle';
-import { hasPatchedEmit, isObserved } from './observation';
+import { hasPatchedEmit, isObserved } from '../node/observation';
 import { byteLength, checkedChunk, checkEncoding, isStrict, mayHaveBody, reportError } from './response-chunks';
 import { addPending, callAll, flushPending, hasLostBytes, sendHead, sendPending, takeBuffered, WRITTEN_AT_ONCE_BYTES } from './response-write';
 import type { Response } from './server-response';

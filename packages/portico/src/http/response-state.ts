@@ -4,7 +4,7 @@ import process = require('node:process');
 import { getDefaultHighWaterMark } from 'node:stream';
 import { kExchange, type Exchange } from './exchange';
 import { finish } from './lifecycle';
-import { definerOf } from './own-property';
+import { definerOf } from '../node/own-property';
 import { renderHead } from './response-head';
 import { WRITTEN_AT_ONCE_BYTES } from './response-write';
 import type { Response } from './server-response';

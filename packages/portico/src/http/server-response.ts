@@ -10,12 +10,12 @@
 import diagnostics = require('node:diagnostics_channel');
 import { REQUEST_FLAG_KEEP_ALIVE } from '../generated/layout';
 import { kExchange, type Exchange } from './exchange';
-import { carryOver } from './carry-over';
-import { enumerateAsNode } from './enumerability';
+import { carryOver } from '../node/carry-over';
+import { enumerateAsNode } from '../node/enumerability';
 import { defineHeaderFields } from './header-fields';
 import type { Request } from './incoming-message';
 import { definePrinting, RESPONSE_NAMES } from './inspection';
-import { definerOf } from './own-property';
+import { definerOf } from '../node/own-property';
 import { beginMeasure, isMeasured } from './performance';
 import { minorVersion, requestField } from './request-fields';
 import { renderHead, type HeaderArgument } from './response-head';

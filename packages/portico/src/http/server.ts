@@ -9,13 +9,13 @@ import http = require('node:http');
 import { EventEmitter } from 'node:events';
 import { listenOnPrefix, prefixOf } from '../host/listen-on-prefix';
 import { PrefixHandle } from '../host/prefix-handle';
-import { enumerateAsNode } from './enumerability';
+import { enumerateAsNode } from '../node/enumerability';
 import { HEAD_BYTES } from '../generated/layout';
 import { attachmentOf, maxHeaderSizeOf, type AttachedServer, type ServerObject, type SettingName } from '../lane/attached-server';
 import { interceptHandle, leaveListening } from '../lane/listen-handle';
 import { kConnection } from '../lane/socket';
 import { leaveToNode } from '../lane/stock-server';
-import { carryFunction, carryOver } from './carry-over';
+import { carryFunction, carryOver } from '../node/carry-over';
 import { kIncomingMessage, kOptimizeEmptyRequests, kServerResponse, kUniqueHeaders, sampleServer, stockConnectionListener,
   StockIncomingMessage, stockServer, StockServer, StockServerResponse } from './stock';
 

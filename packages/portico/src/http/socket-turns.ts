@@ -5,7 +5,7 @@
 
 import { socketAssigned } from './errors';
 import { kExchange, type Exchange } from './exchange';
-import { isObserved } from './observation';
+import { isObserved } from '../node/observation';
 import type { Response } from './server-response';
 import { stockResponse } from './stock';
 

@@ -6,10 +6,10 @@
 import diagnostics = require('node:diagnostics_channel');
 import { EventEmitter } from 'node:events';
 import http = require('node:http');
-import net = require('node:net');
 import stream = require('node:stream');
-import { isNodesOwn } from '../pristine';
-import { reportLost } from './carry-over';
+import { isNodesOwn } from '../node/pristine';
+import { isAtLeast } from '../node/version';
+import { reportLost } from '../node/carry-over';
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- prototypes with members that no type declares.
 type Internals = any;
@@ -22,7 +22,6 @@ export const StockOutgoingMessage = stockClass('OutgoingMessage');
 export const stockServer = StockServer.prototype as Internals;
 export const stockResponse = StockServerResponse.prototype as Internals;
 export const stockRequest = StockIncomingMessage.prototype as Internals;
-export const stockSocket = net.Socket.prototype as Internals;
 /** Constructor of the state behind `Readable`. */
 export const ReadableState = (stream.Readable as Internals).ReadableState as new (
   options: { highWaterMark?: number } | undefined, stream: unknown, duplex: boolean) => Internals;
@@ -88,7 +87,7 @@ export const distinctPrototype = Object.getPrototypeOf(
   (new (StockIncomingMessage as new () => { headersDistinct: object })()).headersDistinct) as object | null;
 
 /** Whether `maxHeadersCount` cuts `rawHeaders` too (Node 24), not only `headers`. */
-export const limitsRawHeaders = Number(process.versions.node.split('.')[0]) >= 24;
+export const limitsRawHeaders = isAtLeast(24, 0);
 
 /**
  * Gives a prototype the fields that Node's constructor sets to null, numbers or booleans, as far as it has no others
@@ -142,19 +141,9 @@ function withoutTicks(action: () => void): void {
 export const joinsCorkedChunks = hasSymbol('kChunkedBuffer');
 /** Whether what is written in one tick does (Node 26). */
 export const joinsChunks = isNodesOwn(stockResponse.write) ? probeJoining() : isAtLeast(26, 0);
-/** Whether a head with more fields than `maxHeadersCount` is refused (431; newest versions), not cut. */
-export const refusesManyHeaders = isAtLeast(24, 20) && !isAtLeast(25, 0) || isAtLeast(26, 0);
 
 /** Whether a request that was read to its end is destroyed in the same tick (Node 26). */
 export const destroysAtOnce = isAtLeast(26, 0);
-
-/** Whether `closeIdleConnections()` closes connections that have not begun a request yet (Node 26). */
-export const closesSilent = isAtLeast(26, 0);
-
-function isAtLeast(major: number, minor: number): boolean {
-  const [ownMajor, ownMinor] = process.versions.node.split('.').map(Number);
-  return ownMajor > major || ownMajor === major && ownMinor >= minor;
-}
 
 /** Writes to a message with a socket that goes nowhere: does the message cork itself? */
 function probeJoining(): boolean {

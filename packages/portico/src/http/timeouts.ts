@@ -2,7 +2,7 @@
 
 import * as layout from '../generated/layout';
 import type { Connection } from '../lane/connection';
-import { isHeard } from './observation';
+import { isHeard } from '../node/observation';
 import { requestTimedOut } from './client-error';
 
 /** Event `TIMEOUT`. */

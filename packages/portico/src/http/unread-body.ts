@@ -2,7 +2,7 @@
 
 import type { Exchange } from './exchange';
 import type { Request } from './incoming-message';
-import { hasPatchedEmit } from './observation';
+import { hasPatchedEmit } from '../node/observation';
 
 /**
  * Whether the stream has to run though the program does not read it: its events are seen all the same. Makes the stream,

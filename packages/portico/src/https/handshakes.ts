@@ -4,8 +4,8 @@
  */
 
 import type { Socket } from 'node:net';
-import { isHeard } from '../http/observation';
-import type { TlsConnection } from './provider';
+import { isHeard } from '../node/observation';
+import type { TlsConnection } from '../lane/tls-provider';
 import {
   alpnResultError, engineError, handshakeTimeoutError, hangUpError, invalidContextError, multipleCallbackError,
 } from './tls-error';

@@ -8,8 +8,8 @@
 
 import type { ServerOptions } from 'node:https';
 import nodeHttps = require('node:https');
-import { enumerateAsNode } from '../http/enumerability';
-import { carryFunction, carryOver } from '../http/carry-over';
+import { enumerateAsNode } from '../node/enumerability';
+import { carryFunction, carryOver } from '../node/carry-over';
 import { adopt, classesOf, defineServerMembers, initializeServer, isExactly, standIn } from '../http/server';
 import { sampleServer } from '../http/stock';
 import { attachmentOf, type ServerObject } from '../lane/attached-server';
@@ -19,7 +19,7 @@ import { refuseUnsupported } from '../tls/options';
 import type { RecordedOptions } from '../tls/secure-context';
 import { installSecureContextRecorder } from '../tls/secure-context';
 import { reasonForNodeTls } from './flags';
-import { tlsProvider } from './provider';
+import { tlsProvider } from '../lane/tls-provider';
 import { TlsServer, type HandshakeOptions, type TlsServerObject } from './tls-server';
 
 installSecureContextRecorder();

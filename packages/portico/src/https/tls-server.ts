@@ -5,12 +5,12 @@
 import type { Server } from 'node:https';
 import type { Socket } from 'node:net';
 import { currentLane } from '../lane/lane';
-import { isHeard } from '../http/observation';
+import { isHeard } from '../node/observation';
 import type { Engine } from '../native/binding';
 import type { ServerFacts } from '../tls/context-options';
 import type { RecordedOptions } from '../tls/secure-context';
 import { appendKeyLog, keyLogFile } from './flags';
-import type { TlsConnection, TlsListenerOptions, TlsProvider } from './provider';
+import type { TlsConnection, TlsListenerOptions, TlsProvider } from '../lane/tls-provider';
 import { ServerContexts, recorded, type EngineContext } from './server-contexts';
 import { findContext, type NamedContext } from './sni';
 import { TlsHandshakes } from './handshakes';

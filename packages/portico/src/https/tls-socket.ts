@@ -8,7 +8,7 @@
 import { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import * as tls from 'node:tls';
-import { enumerateAsNode } from '../http/enumerability';
+import { enumerateAsNode } from '../node/enumerability';
 import { ConnectionSocket, defineSocketMembers, sampleSocket } from '../lane/socket';
 import { VERIFY_ERRORS } from '../generated/tls-verify-errors';
 import { suiteById } from '../tls/cipher-suites';
@@ -17,7 +17,7 @@ import {
 } from '../tls/keying';
 import { detailedObject, legacyObject, readCertificates } from './certificates';
 import { unsupportedMethod } from './tls-error';
-import type { SecureInfo, TlsConnection } from './provider';
+import type { SecureInfo, TlsConnection } from '../lane/tls-provider';
 
 /** The server's own certificates and trust for one connection, looked up when asked for. */
 export interface ConnectionContext {

@@ -6,15 +6,20 @@
  */
 
 import type { Server } from 'node:http';
-import { tlsProvider, type TlsListenerOptions, type TlsProvider } from '../https/provider';
+import net = require('node:net');
+import { tlsProvider, type TlsListenerOptions, type TlsProvider } from './tls-provider';
 import * as layout from '../generated/layout';
-import { hasPatchedEmit, isHeard } from '../http/observation';
-import { closesSilent, refusesManyHeaders, stockSocket } from '../http/stock';
+import { hasPatchedEmit, isHeard } from '../node/observation';
 import type { ListenerOptions } from '../native/binding';
+import { isAtLeast } from '../node/version';
 import { currentLane, type Lane } from './lane';
 
 /** Node's default for `maxHeadersCount`: its 2,000 counts names and values. */
 const MAX_HEADERS = 1000;
+/** Whether a head with more fields than `maxHeadersCount` is refused (431; newest versions), not cut. */
+const refusesManyHeaders = isAtLeast(24, 20) && !isAtLeast(25, 0) || isAtLeast(26, 0);
+/** Whether `closeIdleConnections()` closes connections that have not begun a request yet (Node 26). */
+const closesSilent = isAtLeast(26, 0);
 
 /** Settings that programs change while the server listens. */
 export interface Settings {
@@ -283,7 +288,7 @@ export class AttachedServer {
   /** Whether connections are announced when they are accepted, and not with their first request. */
   #isWatched(): boolean {
     const { server } = this;
-    this.announced = isHeard(server, 'connection', 1) || isHeard(server, 'clientError') || hasPatchedEmit(stockSocket);
+    this.announced = isHeard(server, 'connection', 1) || isHeard(server, 'clientError') || hasPatchedEmit(net.Socket.prototype);
     return this.announced;
   }
 

@@ -8,14 +8,14 @@
  */
 
 import { constants } from 'node:os';
+import net = require('node:net');
 import * as layout from '../generated/layout';
 import { receiveRequest } from '../http/dispatch';
 import { completeBody, endBytes, receiveBody, receiveEnd } from '../http/body';
 import { connectionLost, flushed, flushedOf, peerEnded } from '../http/lifecycle';
 import { callbackFailed, clientError } from '../http/client-error';
 import { timedOut } from '../http/timeouts';
-import { hasPatchedEmit, isHeard } from '../http/observation';
-import { stockSocket } from '../http/stock';
+import { hasPatchedEmit, isHeard } from '../node/observation';
 import { Connection } from './connection';
 import type { Lane } from './lane';
 import { acceptFailed, dropped } from './listener-events';
@@ -146,7 +146,7 @@ function opened(lane: Lane, token: number, at: number): void {
     connection.resource.runInAsyncScope(announce, undefined, connection);
     // An `emit` that was replaced while the server listens: from now on connections are announced at once.
     if (!server.announced) server.scheduleUpdate();
-  } else if (hasPatchedEmit(stockSocket)) {
+  } else if (hasPatchedEmit(net.Socket.prototype)) {
     void connection.socket;
   }
 }

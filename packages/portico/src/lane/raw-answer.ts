@@ -11,8 +11,8 @@
 
 import { Buffer } from 'node:buffer';
 import * as layout from '../generated/layout';
-import { sharedConnection } from '../http/errors';
 import type { Exchange } from '../http/exchange';
+import { sharedConnection } from './errors';
 import type { CommandWriter } from './writer';
 
 const STATUS_LINE = /^HTTP\/1\.[01] (\d{3})(?: ([^\r\n]*))?\r\n/;

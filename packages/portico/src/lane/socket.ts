@@ -11,13 +11,13 @@
 import { EventEmitter } from 'node:events';
 import net = require('node:net');
 import type { Server, Socket } from 'node:net';
-import { carryOver } from '../http/carry-over';
-import { enumerateAsNode } from '../http/enumerability';
-import { socketEncoding } from '../http/errors';
+import { carryOver } from '../node/carry-over';
+import { enumerateAsNode } from '../node/enumerability';
 import { HTTPParser } from '../http/http-parser';
 import { abandonRequests, abandonResponse, httpData, onSocketTimeout, socketEnded, socketError } from '../http/socket-events';
 import { flushWritten } from '../http/response-write';
 import type { Connection } from './connection';
+import { socketEncoding } from './errors';
 import { SocketHandle } from './socket-handle';
 import { hideTunnelHandle } from './tunnel-handle';
 

@@ -1,7 +1,7 @@
 /** Events of TLS connections, decoded for the server's `TlsProvider`. */
 
 import * as layout from '../generated/layout';
-import type { SecureInfo } from '../https/provider';
+import type { SecureInfo } from './tls-provider';
 import { Connection } from './connection';
 import type { Lane } from './lane';
 import { flagsOf } from './slab';

@@ -7,8 +7,8 @@
 
 import net = require('node:net');
 import type { Server, Socket } from 'node:net';
-import { enumerateAsNode } from '../http/enumerability';
-import { nodeError } from '../http/errors';
+import { enumerateAsNode } from '../node/enumerability';
+import { nodeError } from '../node/error';
 import type { Connection } from './connection';
 import { kConnection, sampleSocket } from './socket';
 import { SocketHandle } from './socket-handle';

@@ -4,7 +4,7 @@
  */
 
 import { createHash, createHmac } from 'node:crypto';
-import type { SecureInfo } from '../https/provider';
+import type { SecureInfo } from '../lane/tls-provider';
 import { suiteById } from './cipher-suites';
 import { TLS13 } from './versions';
 

@@ -7,7 +7,7 @@
  * (`framed-output.ts`). Where it would not, a process warning says so.
  */
 
-import { isNodesOwn } from '../pristine';
+import { isNodesOwn } from './pristine';
 
 /** Methods of Node's responses that work on ours. */
 const WORKING: ReadonlySet<string> = new Set(['writeHead', 'writeHeader', 'write', 'end', 'flushHeaders', 'setHeader', 'getHeader', 'hasHeader',

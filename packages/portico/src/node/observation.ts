@@ -7,7 +7,7 @@
  */
 
 import { EventEmitter } from 'node:events';
-import { isNodesOwn } from '../pristine';
+import { isNodesOwn } from './pristine';
 
 /** What is looked at. */
 interface Emitter {
