@@ -7,12 +7,15 @@ import { scenarioLogs } from '../robustness/lib/scenario-logs.mjs';
 import { environment, testsFolder } from '../support/mode.mjs';
 import { startHost } from '../support/start-host.mjs';
 
-const file = join(testsFolder, 'robustness/scenarios/bodies.cjs');
-
 /** What a connection of a host does otherwise, since other processes may share it. */
-const differs = new Set(['a_socket_that_stays_paused_is_not_read']);
+const differs = new Set(['a_socket_that_stays_paused_is_not_read', 'behind_an_unanswered_request']);
 
-test('bodies that are read slowly, in part or not at all', async (t) => {
+for (const [file, title] of [
+  ['bodies.cjs', 'bodies that are read slowly, in part or not at all'],
+  ['upgrade-bodies.cjs', 'bodies of requests that become another protocol'],
+]) test(title, (t) => compare(t, join(testsFolder, 'robustness/scenarios', file)));
+
+async function compare(t, file) {
   const host = await startHost(t);
   const hosted = { ...host.env, SCENARIOS_HOSTED_PORT: String(host.port) };
   const [{ logs: node }, { logs: portico }] = await Promise.all([
@@ -26,4 +29,4 @@ test('bodies that are read slowly, in part or not at all', async (t) => {
       (differs.has(name) ? assert.notDeepEqual : assert.deepEqual)(portico[name], node[name]);
     });
   }
-});
+}

@@ -42,7 +42,7 @@ pub(crate) struct Client {
     pub(crate) tunnel: Option<MemberIndex>,
     /// Output of the tunnel, or of whoever answers a broken request.
     pub(crate) raw: Flow,
-    /// A body that is still coming though its request has been answered, and who wants it.
+    /// A body that is still coming though its request has been answered or is a tunnel's, and who wants it.
     pub(crate) trailing: Option<(u32, MemberIndex)>,
     /// Who answers its broken request.
     pub(crate) refuser: Option<MemberIndex>,
@@ -176,10 +176,10 @@ impl Client {
         }
     }
 
-    /// What is arriving now: the request whose body it is, 0 for a tunnel's bytes.
+    /// What is arriving now: the request whose body it is, 0 for a tunnel's bytes, which may begin behind a body.
     pub(crate) fn arriving(&self) -> Option<u32> {
         if self.tunnel.is_some() {
-            return Some(0);
+            return Some(self.trailing.map_or(0, |(sequence, _)| sequence));
         }
         match self.exchanges.back() {
             Some(last) if last.receiving => Some(last.sequence),

@@ -273,7 +273,7 @@ impl Dispatcher {
         };
         match kind {
             timeout_kind::REQUEST => {
-                let is_alone = client.exchanges.len() == 1 && client.tunnel.is_none();
+                let is_alone = client.exchanges.len() == 1 || client.tunnel.is_some();
                 match client.receiver() {
                     Some(index) if is_alone => {
                         client.refuser = Some(index);
@@ -305,6 +305,11 @@ impl Dispatcher {
         };
         client.trailing = None;
         client.hold = Hold::default();
+        if let Some(index) = client.tunnel {
+            // The body of the request that the tunnel begins behind.
+            self.tell(index, bytes);
+            return;
+        }
         let is_first = client.exchanges.len() == 1;
         match client.exchanges.back() {
             Some(last) if last.receiving => match last.stage {

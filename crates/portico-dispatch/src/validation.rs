@@ -5,7 +5,7 @@
 //! `answer_validation`.
 
 use portico_channel::RecordView;
-use portico_channel::layout::{command, response_flag};
+use portico_channel::layout::{command, response_flag, take_over_flag};
 
 use crate::BreakReason;
 use portico_http::h1;
@@ -180,6 +180,9 @@ impl Dispatcher {
             exchange.facts.upgrade = false;
             return Verdict::Apply;
         }
+        let is_behind_body =
+            record.flags() & take_over_flag::BEHIND_BODY != 0 && exchange.receiving;
+        client.trailing = is_behind_body.then_some((exchange.sequence, index));
         client.tunnel = Some(index);
         client.hold = Hold::default();
         // The engine forgets it: its turn never comes.

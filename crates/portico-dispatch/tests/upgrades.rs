@@ -6,7 +6,9 @@ mod support;
 
 use std::io::{Read, Write};
 
-use portico_channel::layout::{command, event, request_flag, response_flag as flag};
+use portico_channel::layout::{
+    command, event, request_flag, response_flag as flag, take_over_flag,
+};
 use portico_dispatch::QueueOptions;
 use support::{Client, Host, Req};
 
@@ -88,6 +90,55 @@ fn an_upgrade_that_is_not_wanted_is_an_ordinary_request() {
     let request = app.request();
     app.answer(&request, "fine");
     assert_eq!(client.answer().text(), "fine");
+}
+
+#[test]
+fn a_member_gets_the_body_before_its_tunnel() {
+    let mut host = Host::with_root();
+    let mut app = host.app(1);
+    let mut client = host.connect();
+    client.send(UPGRADE.replace("\r\n\r\n", "\r\nContent-Length: 200000\r\n\r\n"));
+    let token = app.request().token;
+    let flags = take_over_flag::BEHIND_BODY;
+    app.commands.simple(command::TAKE_OVER, flags, token);
+    app.raw(token, SWITCHING);
+    assert!(client.head().starts_with("HTTP/1.1 101"));
+    assert_eq!(app.next(event::RAW).piece(), b"", "nothing has come of it");
+    // It has a say in the body as it has in others.
+    app.commands.about_request(command::PAUSE, token, 1);
+    app.submit();
+    client.send("b".repeat(200_000) + "raw");
+    app.commands.about_request(command::RESUME, token, 1);
+    app.submit();
+    let mut body = 0;
+    while body < 200_000 {
+        body += app.next(event::BODY).piece().len();
+    }
+    assert_eq!(body, 200_000);
+    assert_eq!(app.next(event::RAW).piece(), b"raw");
+    app.raw(token, b"pong");
+    let mut bytes = [0; 4];
+    client.stream.read_exact(&mut bytes).unwrap();
+    assert_eq!(&bytes, b"pong");
+    client.stream.shutdown(std::net::Shutdown::Write).unwrap();
+    app.next(event::PEER_END);
+}
+
+#[test]
+fn a_body_that_breaks_off_before_a_tunnel_is_told_to_its_member() {
+    let mut host = Host::with_root();
+    let mut app = host.app(1);
+    let mut client = host.connect();
+    client.send(UPGRADE.replace("\r\n\r\n", "\r\nContent-Length: 9\r\n\r\nbody"));
+    let token = app.request().token;
+    let flags = take_over_flag::BEHIND_BODY;
+    app.simple(command::TAKE_OVER, flags, token);
+    assert_eq!(app.next(event::BODY).piece(), b"body");
+    client.stream.shutdown(std::net::Shutdown::Write).unwrap();
+    app.next(event::CLIENT_ERROR);
+    app.raw(token, b"last words");
+    app.simple(command::SHUTDOWN, 1, token);
+    assert_eq!(client.rest(), b"last words");
 }
 
 #[test]

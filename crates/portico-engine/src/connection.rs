@@ -50,6 +50,7 @@ impl Connection {
             if protocol.has_held_input() {
                 protocol.parse_held(&mut self.transport, core, turn)?;
             }
+            protocol.tell_taken_over(&self.transport, turn.events)?;
         });
         for _ in 0..READS_PER_TURN {
             let has_more = self.has_more_for_a_turn();

@@ -200,9 +200,20 @@ impl H1 {
         self.input.ignore_the_rest();
     }
 
+    /// What comes from now on is the application's as it is.
+    fn become_raw(&mut self) {
+        self.input.phase = Phase::Raw;
+        self.input.message_started_ms = 0;
+        self.exchanges.remove_arriving();
+    }
+
     /// The request in work has been read to its end.
     #[inline]
     fn message_complete(&mut self) {
+        if self.input.taken_over.is_some() {
+            self.become_raw();
+            return;
+        }
         self.exchanges.end_request();
         self.input.message_started_ms = 0;
         if self.input.keep_alive {

@@ -4,7 +4,7 @@
 
 mod support;
 
-use portico_channel::layout::{command, event, shutdown_flag};
+use portico_channel::layout::{command, event, shutdown_flag, take_over_flag};
 use portico_engine::ListenerOptions;
 use support::{Server, expect, read_answer, read_to_end, send};
 
@@ -87,6 +87,84 @@ fn an_answer_to_an_earlier_request_goes_out_in_a_tunnel() {
     expect(&mut client, "101");
     server.answer(earlier, b"late");
     assert_eq!(read_answer(&mut client).1, b"late");
+}
+
+const UPGRADE_WITH_BODY: &str = "POST /up HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: t\r\n\
+    Transfer-Encoding: chunked\r\n\r\n";
+
+fn take_over_behind_body(server: &mut Server) -> u32 {
+    let token = server.request().token;
+    let flags = take_over_flag::BEHIND_BODY;
+    server.commands.simple(command::TAKE_OVER, flags, token);
+    server.submit();
+    token
+}
+
+/// Kinds and bytes, up to and with the first `RAW`.
+fn until_raw(server: &mut Server) -> Vec<(u32, Vec<u8>)> {
+    let events = server.until(|events| events.iter().any(|event| event.kind == event::RAW));
+    events
+        .iter()
+        .map(|event| match event.kind {
+            event::END => (event.kind, Vec::new()),
+            _ => (event.kind, event.piece().to_vec()),
+        })
+        .collect()
+}
+
+#[test]
+fn a_tunnel_begins_behind_the_body_of_its_request() {
+    let mut server = Server::new();
+    let mut client = server.connect();
+    send(
+        &mut client,
+        format!("{UPGRADE_WITH_BODY}2\r\nab\r\n0\r\n\r\nraw"),
+    );
+    let token = take_over_behind_body(&mut server);
+    assert_eq!(
+        until_raw(&mut server),
+        [
+            (event::BODY, b"ab".to_vec()),
+            (event::END, Vec::new()),
+            (event::RAW, b"raw".to_vec())
+        ]
+    );
+    send(&mut client, "more");
+    assert_eq!(server.next(event::RAW).piece(), b"more");
+    server.commands.raw(token, 0, b"101");
+    server.submit();
+    expect(&mut client, "101");
+}
+
+#[test]
+fn who_takes_over_behind_a_body_is_told_when_it_knows_what_has_come_of_it() {
+    let mut server = Server::new();
+    let mut client = server.connect();
+    send(&mut client, format!("{UPGRADE_WITH_BODY}4\r\nab"));
+    take_over_behind_body(&mut server);
+    let sign = (event::RAW, Vec::new());
+    assert_eq!(
+        until_raw(&mut server),
+        [(event::BODY, b"ab".to_vec()), sign.clone()]
+    );
+    send(&mut client, "cd\r\n0\r\n\r\n");
+    server.next(event::END);
+    assert!(server.settle().is_empty(), "it is told once");
+    send(&mut client, "raw");
+    assert_eq!(server.next(event::RAW).piece(), b"raw");
+    client.shutdown(std::net::Shutdown::Write).unwrap();
+    server.next(event::PEER_END);
+
+    let mut client = server.connect();
+    send(&mut client, UPGRADE_WITH_BODY);
+    take_over_behind_body(&mut server);
+    assert_eq!(until_raw(&mut server), [sign]);
+    // What is no body is told as of other requests, and no tunnel follows.
+    send(&mut client, "zz\r\n");
+    server.next(event::CLIENT_ERROR);
+    send(&mut client, "0\r\n\r\nraw");
+    let events = server.settle();
+    assert!(events.iter().all(|event| event.kind != event::RAW));
 }
 
 #[test]

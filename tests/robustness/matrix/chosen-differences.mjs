@@ -92,7 +92,10 @@ const CHOSEN = [
   {
     reason: 'behind a request whose upgrade nobody wants what follows is answered or refused; node:http drops it without a word',
     example: { row: 'upgrade-unwanted-unread/1/half-close/pipelined-upload/chunked/fast/unwatched' },
-    matches: ({ field, portico, node }, { behaviour }) => behaviour.startsWith('upgrade-unwanted') && field === 'answer 2' && (NEXT.includes(portico) || portico === '400 0 bytes') && node === 'none',
+    // The engine refuses a body that is cut short, as behind any request.
+    matches: ({ field, portico, node, outcome }, { behaviour, arrival }) => behaviour.startsWith('upgrade-unwanted') && (arrival === 'cut' && outcome['answer 1'].startsWith('400 ')
+      ? field === 'answer 1' && node === 'none' || field === 'end' && portico === 'reset' && node === 'ended'
+      : field === 'answer 2' && (NEXT.includes(portico) || portico === '400 0 bytes') && node === 'none'),
   },
   {
     reason: 'behind the last answer of a connection it is a race whether an unread body is told to its end',
@@ -130,11 +133,6 @@ const CHOSEN = [
     reason: 'an answer to a connection that the program has destroyed is not sent: it has no writableFinished; Node 20 says that it has',
     example: { row: 'destroyed-then-answered/70000/split/next/length/fast/watched', nodes: ['20'] },
     matches: ({ field, portico, node }) => field === 'response' && portico === 'close (head ended)' && node === 'close (head ended finished)',
-  },
-  {
-    reason: 'the body of a request that becomes a tunnel is the tunnel’s first bytes; Node 26 gives it to the request',
-    example: { row: 'upgraded/16384/stalled/next/length/fast/watched', nodes: ['26'] },
-    matches: ({ field, portico, node }, { behaviour }) => behaviour === 'upgraded' && field === 'answer 1' && /^101 "tunnel of/.test(portico) && /^101 ("tunnel of|0 bytes|cut)/.test(node),
   },
 ];
 

@@ -132,11 +132,12 @@ records! {
         keep_alive_seconds: u32,
     };
 
-    /// The application takes the connection as a byte stream (upgrade, CONNECT).
+    /// The application takes the connection as a byte stream (upgrade, CONNECT). With `BEHIND_BODY` it gets the request's
+    /// body first, as it gets others; a `RAW`, which may be empty, tells it when what has been received so far is told.
     TAKE_OVER = 13: TakeOver {
         /// Connection token.
         token: u32,
-    };
+    } flags(take_over_flag);
 
     /// The upgrade is not wanted: the request is an ordinary one.
     PROCEED = 14: Proceed {

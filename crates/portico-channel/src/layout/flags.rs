@@ -155,6 +155,14 @@ numbers! {
 }
 
 numbers! {
+    /// Flags of the command `TAKE_OVER`.
+    take_over_flag {
+        /// The byte stream begins behind the request's body. Without it, behind the request's head.
+        BEHIND_BODY = 1,
+    }
+}
+
+numbers! {
     /// Flags of the command `ALPN`.
     alpn_flag {
         /// Go on without ALPN.
@@ -185,6 +193,7 @@ pub const NUMBERS: &[NumbersSchema] = &[
     shutdown_flag::SCHEMA,
     destroy_flag::SCHEMA,
     reset_code::SCHEMA,
+    take_over_flag::SCHEMA,
     alpn_flag::SCHEMA,
     close_idle_flag::SCHEMA,
 ];

@@ -68,8 +68,10 @@ impl Connection {
     }
 
     /// `TAKE_OVER`.
-    pub(crate) fn take_over(&mut self, core: &mut Core) {
-        on_protocol!(&mut self.protocol, protocol => protocol.take_over(&mut self.transport, core));
+    pub(crate) fn take_over(&mut self, core: &mut Core, flags: u32) {
+        on_protocol!(&mut self.protocol, protocol => {
+            protocol.take_over(&mut self.transport, core, flags);
+        });
     }
 
     /// `PROCEED`.

@@ -7,7 +7,7 @@ use portico_http::ParseError;
 use portico_http::h1::ChunkEvent;
 
 use super::H1;
-use super::input::Phase;
+use super::input::{Phase, TakenOver};
 use super::step::{Pause, Step};
 use crate::core::Core;
 use crate::exchanges::BodyWish;
@@ -126,8 +126,36 @@ impl H1 {
     }
 }
 
+impl H1 {
+    /// Tells an application that has taken the connection over behind a body when all that was received is told: with
+    /// what follows the body, or with an empty `RAW`.
+    pub(crate) fn tell_taken_over(
+        &mut self,
+        transport: &Transport,
+        events: &mut EventWriter<'_>,
+    ) -> Result<(), Stop> {
+        if self.input.taken_over == Some(TakenOver::Untold) {
+            write_raw(transport, events, &[])?;
+            self.input.taken_over = Some(TakenOver::Told);
+        }
+        Ok(())
+    }
+
+    /// Bytes of a connection that was taken over.
+    pub(super) fn parse_raw(
+        &mut self,
+        transport: &Transport,
+        events: &mut EventWriter<'_>,
+        input: &[u8],
+    ) -> Result<Step, Stop> {
+        let count = write_raw(transport, events, input)?;
+        self.input.taken_over = self.input.taken_over.and(Some(TakenOver::Told));
+        Ok(Step::Used(count))
+    }
+}
+
 /// Writes as much of `bytes` as fits into one `RAW`.
-pub(super) fn write_raw(
+fn write_raw(
     transport: &Transport,
     events: &mut EventWriter<'_>,
     bytes: &[u8],

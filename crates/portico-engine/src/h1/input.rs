@@ -5,6 +5,7 @@
 //!   Head ───────────────▶ Sized/Chunked ─────────▶ Head
 //!    │ ▲                                            (Ignored if the request was the last)
 //!    │ └── PROCEED ── Upgrade ── TAKE_OVER ──▶ Raw
+//!    │                   └ (BEHIND_BODY) ─▶ Sized/Chunked ─▶ Raw
 //!    └ error ─▶ Stopped
 //! ```
 
@@ -43,6 +44,15 @@ pub(crate) enum Phase {
     Stopped,
 }
 
+/// How far the application is with a connection that it has taken over behind the body of its last request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TakenOver {
+    /// It waits to be told what has been received so far.
+    Untold,
+    /// It has been.
+    Told,
+}
+
 /// State of the receiving side.
 #[derive(Debug)]
 pub(super) struct Input {
@@ -61,6 +71,8 @@ pub(super) struct Input {
     pub(super) refused: Option<ParseErrorCode>,
     /// The last request was handed over although too much output waits: the next must wait until it has been sent.
     pub(super) over: bool,
+    /// The connection becomes a byte stream behind the body in work, or has.
+    pub(super) taken_over: Option<TakenOver>,
     /// Whether the request in work may be followed by another.
     pub(super) keep_alive: bool,
     /// Requests handed over in the turn.
@@ -82,6 +94,7 @@ impl Input {
             pauses: 0,
             refused: None,
             over: false,
+            taken_over: None,
             keep_alive: true,
             begun_in_turn: 0,
             unread_at_close: false,
@@ -107,6 +120,7 @@ impl Input {
     /// What the peer still sends is read and dropped, within bounds.
     pub(super) fn ignore_the_rest(&mut self) {
         self.phase = Phase::Ignored { left: LINGER_BYTES };
+        self.taken_over = None;
         self.message_started_ms = 0;
     }
 

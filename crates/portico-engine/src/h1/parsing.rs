@@ -6,7 +6,6 @@ use portico_http::semantics::Scheme;
 use portico_http::{ParseError, ParseErrorCode};
 
 use super::H1;
-use super::bodies::write_raw;
 use super::events::{to_usize, write_client_error};
 use super::input::Phase;
 use super::step::{Pause, Step};
@@ -203,7 +202,7 @@ impl H1 {
                     Ok(self.parse_sized(transport, turn.events, input, left)?)
                 }
                 Phase::Chunked(_) => self.parse_chunked(transport, core, turn.events, input)?,
-                Phase::Raw => Ok(Step::Used(write_raw(transport, turn.events, input)?)),
+                Phase::Raw => Ok(self.parse_raw(transport, turn.events, input)?),
                 Phase::Ignored { left } => {
                     self.write_later_client_error(transport, turn.events, input)?;
                     Ok(Step::Used(self.ignore(input, left)))

@@ -1,7 +1,9 @@
 //! What the application says of what a connection receives.
 
+use portico_channel::layout::take_over_flag;
+
 use super::H1;
-use super::input::Phase;
+use super::input::{Phase, TakenOver};
 use crate::core::Core;
 use crate::exchanges::BodyWish;
 use crate::transport::Transport;
@@ -17,15 +19,27 @@ impl H1 {
     }
 
     /// `TAKE_OVER`: the connection is a byte stream from now on. Answers to earlier requests may still be given; they
-    /// mix with the stream as the application writes both, as in Node.
-    pub(crate) fn take_over(&mut self, transport: &mut Transport, core: &mut Core) {
-        if let Phase::Upgrade { attached, .. } = self.input.phase {
-            self.input.phase = Phase::Raw;
-            self.exchanges.remove_arriving();
-            transport.become_busy();
+    /// mix with the stream as the application writes both, as in Node. With `BEHIND_BODY` the stream begins where the
+    /// request ends, and nothing of the request is the application's yet but its head.
+    pub(crate) fn take_over(&mut self, transport: &mut Transport, core: &mut Core, flags: u32) {
+        let Phase::Upgrade { framing, attached } = self.input.phase else {
+            return;
+        };
+        transport.become_busy();
+        if flags & take_over_flag::BEHIND_BODY == 0 {
+            self.become_raw();
             self.input.drop_used(attached);
             self.look_again(transport, core);
+            return;
         }
+        self.input.taken_over = Some(TakenOver::Untold);
+        if self.input.begin_body(framing) {
+            self.input.message_started_ms = core.clock.now_ms();
+        } else {
+            self.become_raw();
+        }
+        // There is something to tell even if there is nothing to parse.
+        transport.schedule(core);
     }
 
     /// `PROCEED`: the upgrade is an ordinary request.

@@ -285,7 +285,7 @@ fn control(
         }
         command::TAKE_OVER => {
             if let Some((connection, core)) = connection {
-                connection.take_over(core);
+                connection.take_over(core, command.record.flags());
             }
         }
         command::PROCEED => {

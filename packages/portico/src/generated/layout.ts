@@ -89,6 +89,7 @@ export const RESET_CODE_INTERNAL_ERROR = 2;
 export const RESET_CODE_REFUSED_STREAM = 7;
 export const RESET_CODE_CANCEL = 8;
 export const RESET_CODE_ENHANCE_YOUR_CALM = 11;
+export const TAKE_OVER_FLAG_BEHIND_BODY = 1;
 export const ALPN_FLAG_NONE = 1;
 export const CLOSE_IDLE_FLAG_UNSENT = 1;
 export const CLOSE_IDLE_FLAG_SILENT = 2;

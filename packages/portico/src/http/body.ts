@@ -7,6 +7,7 @@ import type { Slab } from '../lane/slab';
 import type { Exchange } from './exchange';
 import { readRaw } from './headers';
 import { receiveTrailers } from './request-fields';
+import { beginUpgraded } from './upgrade';
 import { dumpUnread, isReadUnasked, mayBeRead } from './unread-body';
 
 /** What a server has as `highWaterMark` whose program says nothing of it. */
@@ -33,7 +34,7 @@ export function receiveBody(connection: Connection, sequence: number, chunk: Buf
 /** The body of request `sequence` had no more than that, and no trailers. */
 export function completeBody(connection: Connection, sequence: number): void {
   const exchange = connection.receiving;
-  if (exchange !== null && exchange.sequence === sequence && !connection.destroying) complete(exchange);
+  if (exchange !== null && exchange.sequence === sequence && !connection.destroying) completeArrived(exchange);
 }
 
 /** The end of the body, with trailers perhaps. */
@@ -42,7 +43,14 @@ export function receiveEnd(connection: Connection, at: number): void {
   const { lane: { slab } } = connection;
   if (exchange === null || exchange.sequence !== slab.words[at + EventEnd.SEQUENCE] || connection.destroying) return;
   if (slab.words[at + EventEnd.FIELD_COUNT] > 0) receiveTrailers(exchange, readTrailers(slab, at));
+  completeArrived(exchange);
+}
+
+/** A body has come to its end, and with it perhaps what the connection becomes behind it. */
+function completeArrived(exchange: Exchange): void {
+  const { connection } = exchange;
   complete(exchange);
+  if (connection.upgrading !== null) beginUpgraded(connection, connection.upgrading);
 }
 
 /** The last chunk of a body with its trailers, as a client writes them: how they were written is not told. */

@@ -28,6 +28,10 @@ export function clientError(connection: Connection, at: number): void {
   const { words, bytes } = connection.lane.slab;
   const number = words[at + EventClientError.CODE];
   const reason = PARSE_ERROR_REASONS[number];
+  if (connection.upgrading !== null && connection.upgrading.stream !== null) {
+    breakUpgrade(connection, PARSE_ERROR_CODES[number] === BROKEN_OFF);
+    return;
+  }
   if (PARSE_ERROR_CODES[number] === BROKEN_OFF) {
     connection.brokenOff = Object.assign(new Error('Parse Error'), { bytesParsed: 0, code: BROKEN_OFF, reason });
     endReadable(connection.laneSocket);
@@ -42,6 +46,15 @@ export function clientError(connection: Connection, at: number): void {
   error.rawPacket = Buffer.from(bytes.subarray(start, start + words[at + EventClientError.PACKET_LENGTH]));
   if (connection.tapped) connection.show(error.rawPacket);
   answerBadRequest(connection, error);
+}
+
+/**
+ * The body never ends behind which another protocol begins. Its program has the connection and hears of its end, not of
+ * an error: Node's parser knows of none there, and few programs listen for one.
+ */
+function breakUpgrade(connection: Connection, isEnd: boolean): void {
+  if (isEnd) endReadable(connection.laneSocket);
+  else connection.destroy();
 }
 
 /**

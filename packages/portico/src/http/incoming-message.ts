@@ -37,6 +37,7 @@ export interface Request {
   push(chunk: Buffer | null): boolean;
   emit(event: string, ...args: unknown[]): boolean;
   destroy(error?: Error): unknown;
+  resume(): unknown;
   _dump(): void;
   _dumpAndCloseReadable(): void;
   listenerCount(event: string): number;

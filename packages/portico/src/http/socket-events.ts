@@ -57,8 +57,8 @@ export function onSocketTimeout(this: LaneSocket): void {
 }
 
 /**
- * The socket belongs to whoever took the upgrade: the server's listeners go, and the stream has not begun to flow. An answer
- * to an earlier request that is still due keeps the one by which it ends with the socket, as in Node.
+ * The socket belongs to whoever took the upgrade: the server's listeners go. An answer to an earlier request that is still due
+ * keeps the one by which it ends with the socket, as in Node.
  */
 export function releaseFromHttp(socket: LaneSocket): void {
   socket.removeListener('data', httpData);
@@ -68,5 +68,4 @@ export function releaseFromHttp(socket: LaneSocket): void {
   socket.removeListener('close', abandonRequests);
   if (socket[kConnection].current === null) socket.removeListener('close', abandonResponse);
   socket.parser = null;
-  (socket as unknown as { readableFlowing: boolean | null }).readableFlowing = null;
 }

@@ -145,6 +145,9 @@ export const joinsChunks = isNodesOwn(stockResponse.write) ? probeJoining() : is
 /** Whether a request that was read to its end is destroyed in the same tick (Node 26). */
 export const destroysAtOnce = isAtLeast(26, 0);
 
+/** Whether the body of a request that is upgraded is the request's (Node 26), not the first bytes of what follows it. */
+export const readsUpgradeBody = isAtLeast(26, 0);
+
 /** Writes to a message with a socket that goes nowhere: does the message cork itself? */
 function probeJoining(): boolean {
   const message = new (StockOutgoingMessage as new () => Internals)();

@@ -1,11 +1,21 @@
 /** `Upgrade` and CONNECT: the connection becomes a byte stream, or the request an ordinary one. */
 
-import { EventRequest } from '../generated/layout';
+import { EventRequest, REQUEST_FLAG_COMPLETE } from '../generated/layout';
+import type { Connection } from '../lane/connection';
 import type { Exchange } from './exchange';
 import { complete } from './body';
 import type { Request } from './incoming-message';
 import { takeBytes } from '../lane/slab';
 import { releaseFromHttp } from './socket-events';
+import { readsUpgradeBody } from './stock';
+import { UpgradeStream } from './upgrade-stream';
+
+/** A request that becomes a byte stream behind its body. */
+export interface Upgrading {
+  readonly exchange: Exchange;
+  /** What 'upgrade' has been given; null: it has yet to be emitted. */
+  stream: UpgradeStream | null;
+}
 
 /** Gives the connection to 'upgrade' or 'connect'. False: no listener wants the upgrade, answer the request as usual. */
 export function upgrade(exchange: Exchange, request: Request): boolean {
@@ -17,6 +27,10 @@ export function upgrade(exchange: Exchange, request: Request): boolean {
     connection.proceed();
     return false;
   }
+  if (readsUpgradeBody && !isConnect && (exchange.flags & REQUEST_FLAG_COMPLETE) === 0) {
+    connection.takeOverBehindBody({ exchange, stream: null });
+    return true;
+  }
   const event = isConnect ? 'connect' : 'upgrade';
   if (server.listenerCount(event) === 0) {
     connection.destroy();
@@ -25,11 +39,48 @@ export function upgrade(exchange: Exchange, request: Request): boolean {
   const { slab, slab: { words }, at } = exchange;
   const head = takeBytes(slab, (at << 2) + words[at + EventRequest.REST_OFFSET], words[at + EventRequest.REST_LENGTH]);
   connection.takeOver();
+  complete(exchange);
+  emitWithSocket(connection, event, request, head);
+  return true;
+}
+
+/** All is told that had been received when the connection was taken over behind a body. `bytes`: what follows the body. */
+export function receivedSoFar(connection: Connection, { exchange }: Upgrading, bytes: Buffer): void {
+  const { server: { server } } = connection;
+  const { request } = exchange;
+  if (connection.destroying) return;
+  if (server.listenerCount('upgrade') === 0) {
+    connection.destroy();
+  } else if (exchange.complete) {
+    connection.becomeTunnel();
+    emitWithSocket(connection, 'upgrade', request, bytes);
+  } else {
+    const { laneSocket } = connection;
+    const stream = new UpgradeStream(laneSocket, request);
+    connection.upgrading = { exchange, stream };
+    stopFlow(laneSocket);
+    server.emit('upgrade', request as never, stream, Buffer.alloc(0));
+  }
+}
+
+/** The body has come behind which the connection is a byte stream: its reader may have been waiting. */
+export function beginUpgraded(connection: Connection, { stream }: Upgrading): void {
+  if (stream === null) return;
+  connection.becomeTunnel();
+  releaseFromHttp(connection.laneSocket);
+  stream.begin();
+}
+
+function emitWithSocket(connection: Connection, event: 'connect' | 'upgrade', request: Request, head: Buffer): void {
   const { laneSocket } = connection;
   releaseFromHttp(laneSocket);
-  complete(exchange);
-  server.emit(event, request as never, laneSocket, head);
-  return true;
+  stopFlow(laneSocket);
+  connection.server.server.emit(event, request as never, laneSocket, head);
+}
+
+/** For its new owner the stream has not begun to flow. */
+function stopFlow(socket: object): void {
+  (socket as { readableFlowing: boolean | null }).readableFlowing = null;
 }
 
 interface Upgradable {

@@ -11,6 +11,7 @@ import * as layout from '../generated/layout';
 import type { SecureInfo, TlsConnection } from './tls-provider';
 import type { Exchange } from '../http/exchange';
 import { headBytes, requestField } from '../http/request-fields';
+import type { Upgrading } from '../http/upgrade';
 import { flushPending, WRITTEN_AT_ONCE_BYTES } from '../http/response-write';
 import { NO_ADDRESSES, type Addresses } from './addresses';
 import type { AttachedServer } from './attached-server';
@@ -53,6 +54,8 @@ export class Connection implements TlsConnection {
   interrupted: Exchange[] | null = null;
   /** Bytes pass as they are: upgraded, or CONNECT. */
   tunnel = false;
+  /** They will behind the body of this request. */
+  upgrading: Upgrading | null = null;
   /** The peer broke the protocol: this server says the last word on the connection. */
   refused = false;
   /** Gone: `CLOSED` was received. */
@@ -291,7 +294,7 @@ export class Connection implements TlsConnection {
 
   /** Bytes can't go out as they are: answers of other servers go the same way. */
   get isShared(): boolean {
-    return this.lane.isShared && !this.tunnel && !this.refused;
+    return this.lane.isShared && !this.tunnel && this.upgrading === null && !this.refused;
   }
 
   /**
@@ -432,6 +435,18 @@ export class Connection implements TlsConnection {
   takeOver(): void {
     this.tunnel = true;
     this.lane.writer.simple(layout.COMMAND_TAKE_OVER, 0, this.token);
+  }
+
+  takeOverBehindBody(upgrading: Upgrading): void {
+    this.upgrading = upgrading;
+    this.beginBody(upgrading.exchange);
+    this.lane.writer.simple(layout.COMMAND_TAKE_OVER, layout.TAKE_OVER_FLAG_BEHIND_BODY, this.token);
+  }
+
+  /** The body has come behind which the connection was taken over. */
+  becomeTunnel(): void {
+    this.upgrading = null;
+    this.tunnel = true;
   }
 
   proceed(): void {

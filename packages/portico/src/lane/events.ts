@@ -16,6 +16,7 @@ import { connectionLost, flushed, flushedOf, peerEnded } from '../http/lifecycle
 import { callbackFailed, clientError } from '../http/client-error';
 import { timedOut } from '../http/timeouts';
 import { hasPatchedEmit, isHeard } from '../node/observation';
+import { receivedSoFar } from '../http/upgrade';
 import { Connection } from './connection';
 import type { Lane } from './lane';
 import { acceptFailed, dropped } from './listener-events';
@@ -60,8 +61,10 @@ export function dispatchEvents(lane: Lane, start: number, end: number): void {
 
 /** Whether Node's parser would have told both events without leaving for the event loop between them. */
 function isSameRead(words: Int32Array, token: number, kind: number, next: number): boolean {
-  return words[next + layout.RecordHead.TOKEN] === token && isParsed(kind)
-    && isParsed(words[next + layout.RecordHead.KIND] & layout.RecordHead.KIND_MASK);
+  if (words[next + layout.RecordHead.TOKEN] !== token || !isParsed(kind)) return false;
+  const nextKind = words[next + layout.RecordHead.KIND] & layout.RecordHead.KIND_MASK;
+  // What follows a body behind which the connection was taken over is told with the body's end.
+  return isParsed(nextKind) || nextKind === layout.EVENT_RAW;
 }
 
 function isParsed(kind: number): boolean {
@@ -166,6 +169,7 @@ function receiveFlushed(connection: Connection, at: number): void {
 }
 
 function receiveRaw(connection: Connection, bytes: Buffer): void {
+  if (connection.upgrading !== null) return receivedSoFar(connection, connection.upgrading, bytes);
   const socket = connection.laneSocket;
   if (!socket.destroyed && !socket.push(bytes)) connection.pause();
 }
