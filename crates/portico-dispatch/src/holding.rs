@@ -134,8 +134,13 @@ impl Dispatcher {
             }
             _ => return,
         };
+        self.let_go_of(index, tokens);
+    }
+
+    /// Reads again from these connections, as far as the bytes that arrive are still for this member: another may have
+    /// them by now, and be behind itself.
+    pub(crate) fn let_go_of(&mut self, index: MemberIndex, tokens: Vec<u32>) {
         for token in tokens {
-            // Another member may have its bytes by now, and be behind itself.
             if let Some(client) = self.clients.find(token)
                 && client.receiver() == Some(index)
             {

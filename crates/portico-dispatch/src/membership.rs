@@ -100,12 +100,8 @@ impl Dispatcher {
                 records.extend_from_slice(bytes);
             }
         });
+        self.let_go_of(index, std::mem::take(&mut member.held_back));
         let moved = self.orphan(index, untaken);
-        for token in std::mem::take(&mut member.held_back) {
-            if let Some(client) = self.clients.find(token) {
-                Self::let_go(client, &mut self.commands);
-            }
-        }
         self.take_up(member.queue, moved);
     }
 

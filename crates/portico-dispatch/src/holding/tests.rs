@@ -7,10 +7,12 @@ use portico_channel::layout::event;
 use portico_channel::schema::Record;
 use portico_channel::shared::{ApplicationEnd, Capacity, HostEnd};
 use portico_channel::{EventWriter, Records};
+use portico_engine::Shard;
 use portico_sys::bell;
 
 use super::*;
 use crate::client::{Exchange, Stage};
+use crate::commands::CommandBuffer;
 use crate::flow::Flow;
 use crate::framing::AnswerState;
 use crate::host_wide::HostWide;
@@ -48,29 +50,35 @@ fn record<R: Record>(words: R, payload: usize) -> Vec<u8> {
     writer.written().to_vec()
 }
 
+/// A member of the one queue, its application's end, and what is rung when there is something to read.
+fn member(id: u32, host_wide: &HostWide) -> (Member, ApplicationEnd, portico_sys::Bell) {
+    let (end, memory) = HostEnd::create(Capacity {
+        events: 256 * 1024,
+        commands: 4096,
+    })
+    .unwrap();
+    let application = ApplicationEnd::open(memory).unwrap();
+    let (_, own) = bell().unwrap();
+    let (ringer, bell) = bell().unwrap();
+    let member = NewMember {
+        id: MemberId(id),
+        queue: QueueId(1),
+        end,
+        bell: own,
+        ringer: Arc::new(ringer),
+        load: Arc::default(),
+        memory: UserMemory::unlimited(),
+    };
+    let member = Member::new(member, host_wide.queue(QueueId(1)));
+    (member, application, bell)
+}
+
 impl Model {
     fn new() -> Self {
-        let (end, memory) = HostEnd::create(Capacity {
-            events: 256 * 1024,
-            commands: 4096,
-        })
-        .unwrap();
-        let application = ApplicationEnd::open(memory).unwrap();
-        let (_, own) = bell().unwrap();
-        let (ringer, bell) = bell().unwrap();
         let host_wide = Arc::new(HostWide::default());
-        let counts = host_wide.queue(QueueId(1));
-        let member = NewMember {
-            id: MemberId(1),
-            queue: QueueId(1),
-            end,
-            bell: own,
-            ringer: Arc::new(ringer),
-            load: Arc::default(),
-            memory: UserMemory::unlimited(),
-        };
+        let (member, application, bell) = member(1, &host_wide);
         let mut dispatcher = Dispatcher::new(0, 0, true, host_wide);
-        dispatcher.members.push(Some(Member::new(member, counts)));
+        dispatcher.members.push(Some(member));
         for token in 0..CLIENTS {
             let words = event::Open {
                 token,
@@ -100,6 +108,11 @@ impl Model {
 
     /// The next upload of a client.
     fn begin(&mut self, token: u32) {
+        self.begin_for(0, token);
+    }
+
+    /// The same for a member.
+    fn begin_for(&mut self, index: MemberIndex, token: u32) {
         let slot = token as usize;
         self.sequences[slot] += 1;
         self.wishes[slot] = Wish::Bytes;
@@ -107,7 +120,7 @@ impl Model {
             sequence: self.sequences[slot],
             queue: QueueId(1),
             facts: Facts::default(),
-            stage: Stage::With(0),
+            stage: Stage::With(index),
             receiving: true,
             since_ms: 0,
             answer: AnswerState::Awaited,
@@ -117,17 +130,24 @@ impl Model {
             upload: None,
         };
         let client = self.client(token);
-        client.known = vec![0];
+        client.known = vec![index];
         client.exchanges.push_back(exchange);
-        self.dispatcher.hold_back_if_behind(0, token);
+        self.dispatcher.hold_back_if_behind(index, token);
     }
 
-    /// Part of a body, which the engine tells only if it is wanted.
+    /// Part of a body, which the engine tells only if it is wanted. Behind the last, the next upload begins.
     fn body(&mut self, token: u32, last: bool) {
+        if self.piece(token, last) && last {
+            self.begin(token);
+        }
+    }
+
+    /// The same without another upload. False: it is not wanted.
+    fn piece(&mut self, token: u32, last: bool) -> bool {
         let sequence = self.sequences[token as usize];
         let wish = self.wishes[token as usize];
         if self.client(token).arriving() != Some(sequence) || wish == Wish::Nothing {
-            return;
+            return false;
         }
         let bytes = match (last, wish) {
             (true, _) => record(
@@ -146,14 +166,14 @@ impl Model {
                 },
                 PIECE_BYTES,
             ),
-            (false, _) => return,
+            (false, _) => return false,
         };
         self.dispatcher.handle_events(&bytes);
         if last {
             self.wishes[token as usize] = Wish::Bytes;
             self.dispatcher.conclude(token, sequence);
-            self.begin(token);
         }
+        true
     }
 
     /// A command of the member about the body of a client's request.
@@ -307,4 +327,30 @@ fn nothing_holds_a_discarded_body() {
     assert!(!model.client(0).hold.is_held());
     model.body(0, true);
     assert_eq!(model.client(0).hold, Hold::default());
+}
+
+#[test]
+fn the_end_of_a_member_lets_go_of_no_body_that_another_one_holds() {
+    let mut model = Model::new();
+    let mut shard = Shard::with_slots(0, 16).unwrap();
+    let host_wide = HostWide::default();
+    let (other, _application, _bell) = member(2, &host_wide);
+    model.dispatcher.attach(other, &shard).unwrap();
+    // The first member is behind, and wants no more of a body that is held for it.
+    while !model.dispatcher.member(0).unwrap().behind {
+        model.body(1, false);
+    }
+    model.apply();
+    model.command(command::DISCARD, 0);
+    assert!(model.piece(0, true));
+    // What that client sends next is for the other one, which is behind, too.
+    model.dispatcher.member(1).unwrap().behind = true;
+    model.begin_for(1, 0);
+    model.apply();
+    assert_eq!(model.wishes[..2], [Wish::Nothing, Wish::Nothing]);
+    let mut buffer = CommandBuffer::default();
+    model.dispatcher.detach(0, &mut shard, &mut buffer);
+    model.apply();
+    assert_eq!(model.wishes[0], Wish::Nothing, "it is the other one's");
+    assert_eq!(model.client(0).receiver(), Some(1));
 }
