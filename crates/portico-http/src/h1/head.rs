@@ -1,6 +1,8 @@
 //! A parsed request head: what the engine must know about it without looking at the fields again.
 
-use crate::semantics::{Authority, Field, Method, RequestHead, Scheme, Span, Version, field_name};
+use crate::semantics::{
+    Authority, Expect, Field, Method, RequestHead, Scheme, Span, Version, field_name,
+};
 
 /// A complete request head. The fields are in [`super::HeadParser::fields`] until the next call of the parser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,16 +85,4 @@ impl Framing {
     pub const fn is_empty(self) -> bool {
         matches!(self, Framing::None | Framing::ContentLength(0))
     }
-}
-
-/// What a request expects before it sends its body (RFC 9110, section 10.1.1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Expect {
-    /// Nothing; or something in HTTP/1.0, where it must be ignored.
-    #[default]
-    None,
-    /// `100-continue`.
-    Continue,
-    /// Something else: 417, unless the application knows it.
-    Other,
 }

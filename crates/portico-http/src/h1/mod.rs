@@ -13,11 +13,12 @@ mod limits;
 mod parser;
 mod response;
 
+pub use crate::semantics::Expect;
 pub use chunked::{ChunkEvent, ChunkedDecoder};
 pub use date::{DateCache, HTTP_DATE_LENGTH};
 pub use error::{ParseError, ParseErrorCode};
 pub use field_lines::{FieldLine, FieldLines, NoFieldLine, are_trailers, read_framing};
-pub use head::{Expect, Framing, Head};
+pub use head::{Framing, Head};
 pub use limits::{ExcessFields, HeadLimits, InvalidHosts, MAX_CHUNK_EXTENSION_BYTES};
 pub use parser::{HeadParser, Progress, leading_blank};
 pub use response::{

@@ -171,6 +171,35 @@ pub const KEEP_ALIVE: u16 = 8;
 /// Number of `TE`.
 pub const TE: u16 = 9;
 
+/// Number of `Cookie`.
+pub const COOKIE: u16 = number_of("cookie");
+/// Number of `Priority`.
+pub const PRIORITY: u16 = number_of("priority");
+
+/// The number of a name of the table, found when this is compiled.
+pub(crate) const fn number_of(name: &str) -> u16 {
+    let mut number = 1;
+    while !is_equal(FIELD_NAMES[number].as_bytes(), name.as_bytes()) {
+        number += 1;
+    }
+    number as u16
+}
+
+/// `==` for constants.
+pub(crate) const fn is_equal(one: &[u8], other: &[u8]) -> bool {
+    if one.len() != other.len() {
+        return false;
+    }
+    let mut index = 0;
+    while index < one.len() {
+        if one[index] != other[index] {
+            return false;
+        }
+        index += 1;
+    }
+    true
+}
+
 /// Number of a field name, compared without regard to ASCII case; 0 if it is not in the table.
 #[must_use]
 pub fn field_name_number(name: &[u8]) -> u16 {

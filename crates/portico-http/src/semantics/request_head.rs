@@ -9,6 +9,8 @@ pub enum Version {
     Http10,
     /// HTTP/1.1.
     Http11,
+    /// HTTP/2.
+    Http2,
 }
 
 /// How a request reached us (RFC 9110, section 4.2). What an absolute-form target says of it stands in the target.
@@ -25,7 +27,7 @@ pub enum Scheme {
 pub enum Authority {
     /// It does not.
     None,
-    /// The value of `Host`, possibly empty.
+    /// The value of `Host`, possibly empty, or of `:authority`.
     At(Span),
     /// There is more than one `Host` (RFC 9112, section 3.2).
     Ambiguous,
@@ -46,7 +48,7 @@ pub struct RequestHead<'a> {
     pub scheme: Scheme,
     /// Whom it names as its host.
     pub authority: Authority,
-    /// The request target as received (RFC 9112, section 3.2).
+    /// The request target as received (RFC 9112, section 3.2); in HTTP/2 the path, and of CONNECT the authority.
     pub target: Span,
     /// Whether a body that is not empty follows, or may follow.
     pub has_body: bool,

@@ -1,11 +1,11 @@
 //! What the fields say about framing and about the connection (RFC 9112, sections 6 and 9).
 
-use super::host;
 use super::progress::RequestLine;
 use crate::h1::error::{ParseError, ParseErrorCode as Code};
-use crate::h1::head::{Expect, Framing, Head};
+use crate::h1::head::{Framing, Head};
+use crate::semantics::expect::expects_continue;
 use crate::semantics::framing_fields::{self, LengthError, ends_in_chunked};
-use crate::semantics::{ConnectionOptions, Method, field_name as name};
+use crate::semantics::{ConnectionOptions, Expect, Method, field_name as name, host};
 
 /// What has been learnt from the fields so far.
 #[derive(Clone, Copy, Debug, Default)]
@@ -240,17 +240,6 @@ fn content_length(value: &[u8]) -> Result<u64, ValueError> {
         LengthError::Empty => Ok(0),
         LengthError::Overflow(at) => Err((Code::ContentLengthOverflow, at)),
         LengthError::NoDigit(at) => Err((Code::InvalidContentLength, at)),
-    })
-}
-
-/// Whether the value holds `100-continue` as a word of its own, where Node looks for it.
-fn expects_continue(value: &[u8]) -> bool {
-    const WORD: &[u8] = b"100-continue";
-    let is_word = |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
-    value.windows(WORD.len()).enumerate().any(|(at, window)| {
-        window.eq_ignore_ascii_case(WORD)
-            && !is_word(at.checked_sub(1).and_then(|before| value.get(before)))
-            && !is_word(value.get(at + WORD.len()))
     })
 }
 

@@ -6,7 +6,6 @@
 
 mod facts;
 mod field_lines;
-mod host;
 mod ordinary;
 mod progress;
 mod request_line;

@@ -4,7 +4,7 @@
 ///
 /// # Errors
 /// Index of the first byte that doesn't fit.
-pub(super) fn check(value: &[u8]) -> Result<(), usize> {
+pub(crate) fn check(value: &[u8]) -> Result<(), usize> {
     let host = match value.first() {
         Some(b'[') => ip_literal(value)?,
         _ => value.iter().take_while(|&&byte| is_name(byte)).count(),
