@@ -22,6 +22,14 @@ for (const [index, row] of readCases().entries()) {
   if (row.file === 'chunked.txt') seed('h1_chunked', index, [3], bytes.subarray(body + 4));
 }
 
+/** The blocks of the rows of HPACK, one connection a seed. */
+const hpackRows = readFileSync(`${import.meta.dirname}/../crates/portico-http/tests/rows/hpack.txt`, 'utf8');
+for (const [index, connection] of hpackRows.split('\ntable ').slice(1).entries()) {
+  const size = Math.min(255, Math.ceil(Number.parseInt(connection, 10) / 20));
+  const blocks = [...connection.matchAll(/^(?:block|error) ((?:[0-9a-f]{2,}\b ?)+)/gm)].map(([, hex]) => Buffer.from(hex.replaceAll(' ', ''), 'hex'));
+  seed('h2_hpack', index, [size], Buffer.concat(blocks.flatMap((block) => [Buffer.from([block.length]), block])));
+}
+
 /** `\xNN`, `\\` and `\(text*N)`, as in the rows of the router. */
 function unescapeRow(text) {
   const bytes = text.replaceAll(/\\(?:x(..)|\((.*?)\*(\d+)\)|\\)/g, (all, hexadecimal, what, count) => {

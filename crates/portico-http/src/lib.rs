@@ -7,9 +7,11 @@
 //! * [`semantics`]: what all versions of HTTP share: methods, names and values of fields, what they
 //!   say of the body, status codes.
 //! * [`h1`]: HTTP/1.0 and 1.1 (RFC 9112).
+//! * [`h2`]: HTTP/2 (RFC 9113) and HPACK (RFC 7541).
 #![forbid(unsafe_code)]
 
 pub mod h1;
+pub mod h2;
 mod scan;
 pub mod semantics;
 
