@@ -1,12 +1,14 @@
 //! The output cache's decisions: what may be stored of an application's answers, for how long it is fresh, and which
 //! requests may have it (RFC 9111 as a shared cache; RFC 5861, 9211, 9213).
 //!
-//! Pure: nothing here reads a clock, opens a socket or keeps a response. Whoever does passes heads and times in.
+//! Nothing here reads a clock or opens a socket: heads and times are passed in. The decisions are pure functions; what they
+//! let in is kept in a [`store`].
 //!
 //! * [`storing`]: whether a response is stored, and which of its fields.
 //! * [`Freshness`]: how old it is, whether a request may have it, and whether it may stand in for a failed one.
 //! * [`Variant`]: which requests it was chosen for. [`Key`]: what it is found by.
 //! * [`validation`]: asking the application whether it still holds. [`invalidation`]: what a change makes invalid.
+//! * [`store`]: what is kept, within a budget, for all shards of a process.
 //! * [`CacheStatus`]: telling what was done.
 //!
 //! What a client's own conditions and ranges come to is in `portico_http::semantics`.
@@ -18,6 +20,7 @@ mod freshness;
 pub mod invalidation;
 mod key;
 pub mod status;
+pub mod store;
 pub mod storing;
 pub mod targeted;
 mod time;
