@@ -1,7 +1,7 @@
 //! Stored responses, shared by all shards of a process, within a budget of bytes.
 //!
 //! Keys are divided among parts by their hash; each part has its share of the budget, its own lock, and its own
-//! eviction order ([`part`]). A hit takes the lock for reading only: hits never wait for each other. Nothing here reads a
+//! eviction order (`part`). A hit takes the lock for reading only: hits never wait for each other. Nothing here reads a
 //! clock; times are passed in.
 //!
 //! A purge holds for every request that begins after it returned: what was asked of the application before it is not

@@ -33,7 +33,7 @@ pub struct NewEntry {
 pub struct Entry {
     content: NewEntry,
     hash: u64,
-    /// Hits since it was last looked at by eviction, up to [`MAX_HITS`].
+    /// Hits since it was last looked at by eviction, up to `MAX_HITS`.
     hits: AtomicU8,
 }
 

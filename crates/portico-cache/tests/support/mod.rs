@@ -8,13 +8,13 @@ use portico_cache::store::NewEntry;
 use portico_cache::{Freshness, Key, QueryRule, Target, Time, Variant};
 use portico_http::semantics::FieldsBuffer;
 
-pub const NOW: Time = Time(1_800_000_000_000);
+pub(crate) const NOW: Time = Time(1_800_000_000_000);
 
-pub fn after(seconds: u64) -> Time {
+pub(crate) fn after(seconds: u64) -> Time {
     Time(NOW.0 + seconds * 1000)
 }
 
-pub fn key_of(owner: u64, path: &str) -> Key {
+pub(crate) fn key_of(owner: u64, path: &str) -> Key {
     let target = Target {
         owner,
         is_secure: false,
@@ -24,12 +24,12 @@ pub fn key_of(owner: u64, path: &str) -> Key {
     Key::new(&target, &QueryRule::All)
 }
 
-pub fn key(path: &str) -> Key {
+pub(crate) fn key(path: &str) -> Key {
     key_of(1, path)
 }
 
 /// An entry of owner 1 that is fresh for 60 seconds.
-pub fn entry(path: &str, body: &[u8]) -> NewEntry {
+pub(crate) fn entry(path: &str, body: &[u8]) -> NewEntry {
     NewEntry {
         key: Arc::new(key(path)),
         variant: Variant::default(),
@@ -41,7 +41,7 @@ pub fn entry(path: &str, body: &[u8]) -> NewEntry {
     }
 }
 
-pub fn varying(path: &str, language: &str, body: &[u8]) -> NewEntry {
+pub(crate) fn varying(path: &str, language: &str, body: &[u8]) -> NewEntry {
     let request = FieldsBuffer::from(format!("Foo: {language}").as_str());
     let response = FieldsBuffer::from("Vary: Foo");
     NewEntry {
