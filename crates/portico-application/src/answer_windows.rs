@@ -10,6 +10,7 @@ use portico_channel::layout::{command, response_flag};
 use portico_channel::{External, OutsideBody, Placing, RecordView};
 
 use crate::flow::{Flow, Gone, Held, PIECE_BYTES, Parcel, Room, Sent, length_of};
+use crate::scan::Over;
 
 /// A connection with answers in work.
 #[derive(Debug, Default)]
@@ -53,7 +54,7 @@ impl AnswerWindows {
                 true
             }
             command::DESTROY => {
-                self.forget(record.token());
+                self.forget(Over::Connection(record.token()));
                 true
             }
             _ => true,
@@ -213,11 +214,17 @@ impl AnswerWindows {
         }
     }
 
-    /// A connection has gone.
+    /// A connection, or one exchange of it, is over.
     #[inline]
-    pub(crate) fn forget(&mut self, token: u32) {
-        if !self.connections.is_empty() {
-            self.connections.remove(&token);
+    pub(crate) fn forget(&mut self, over: Over) {
+        if self.connections.is_empty() {
+            return;
+        }
+        match over {
+            Over::Connection(token) => {
+                self.connections.remove(&token);
+            }
+            Over::Exchange(token, sequence) => self.forget_answer(token, sequence),
         }
     }
 }

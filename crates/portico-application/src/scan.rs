@@ -26,6 +26,15 @@ pub(crate) struct Scanned {
     pub(crate) lacking: Option<usize>,
 }
 
+/// What is over, with a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Over {
+    /// A connection.
+    Connection(u32),
+    /// One exchange of a connection, which its client has given up.
+    Exchange(u32, u32),
+}
+
 /// Goes through whole records. Listener numbers become 0: to the application there is one listener. Credits are taken
 /// out. What a record says of places in itself must be true: JavaScript reads there without looking.
 ///
@@ -36,7 +45,7 @@ pub(crate) fn scan(
     taken: &mut Taken,
     credits: &mut Vec<event::Credit>,
     traffic: &mut Traffic,
-    mut closed: impl FnMut(u32),
+    mut over: impl FnMut(Over),
 ) -> Result<Scanned, Broken> {
     let mut used = 0;
     let mut kept = 0;
@@ -57,7 +66,8 @@ pub(crate) fn scan(
                 let whole = bytes.get_mut(used..used + size).unwrap_or_default();
                 schema::rewrite::<event::Open>(whole, |open| open.listener = 0);
             }
-            event::CLOSED => closed(record.token()),
+            event::CLOSED => over(Over::Connection(record.token())),
+            event::RESET => over(Over::Exchange(record.token(), record.sequence())),
             event::REQUEST => taken.requests += 1,
             event::CREDIT => {
                 credits.extend(record.read::<event::Credit>().as_deref());

@@ -13,7 +13,7 @@ use portico_sys::Ringer;
 
 use crate::answer_windows::AnswerWindows;
 use crate::flow::{PIECE_BYTES, Parcel, Room};
-use crate::scan::{Scanned, Taken, scan};
+use crate::scan::{Over, Scanned, Taken, scan};
 use crate::traffic::Traffic;
 
 /// Bytes of a record that the host takes.
@@ -31,9 +31,9 @@ pub(crate) struct ShardLink {
     traffic: Traffic,
     /// Credits of the records taken last; empty between calls.
     credits: Vec<event::Credit>,
-    /// Connections whose end was in the records taken last. The application may still write about them before it reads
+    /// Connections and exchanges whose end was in the records taken last. The application may still write about them before it reads
     /// of it.
-    closed: Vec<u32>,
+    over: Vec<Over>,
     /// The host broke the rules, or is of no more use.
     pub(crate) broken: bool,
 }
@@ -47,7 +47,7 @@ impl ShardLink {
             windows: AnswerWindows::default(),
             traffic: Traffic::new(division),
             credits: Vec::new(),
-            closed: Vec::new(),
+            over: Vec::new(),
             broken: false,
         }
     }
@@ -67,11 +67,11 @@ impl ShardLink {
             windows,
             traffic,
             credits,
-            closed: gone,
+            over: gone,
             ..
         } = self;
-        for token in gone.drain(..) {
-            windows.forget(token);
+        for over in gone.drain(..) {
+            windows.forget(over);
         }
         let reader = &mut end.events;
         let result = events.fill(|memory| {
@@ -81,10 +81,12 @@ impl ShardLink {
                 used,
                 kept,
                 lacking,
-            } = scan(records, &mut taken, credits, traffic, |token| {
-                windows.forget(token);
-                gone.push(token);
-                closed(token);
+            } = scan(records, &mut taken, credits, traffic, |over| {
+                windows.forget(over);
+                gone.push(over);
+                if let Over::Connection(token) = over {
+                    closed(token);
+                }
             })?;
             taken.lacking = lacking.or_else(|| {
                 // There is something, and not even the size of the first record fits.

@@ -6,13 +6,12 @@ use std::time::{Duration, Instant};
 
 use portico_channel::layout::{command, event, shutdown_flag};
 use portico_channel::schema::Record;
-use portico_channel::{CommandWriter, EventWriter};
+use portico_channel::{CommandWriter, EventWriter, IdMap};
 
 use crate::answers::{self, Refusal};
 use crate::client::{Clients, Exchange, Hold, MemberIndex, Stage};
 use crate::flow::Flow;
 use crate::host_wide::HostWide;
-use crate::id_hash::IdMap;
 use crate::listening::Listening;
 use crate::member::Member;
 use crate::queue::Queue;

@@ -29,7 +29,6 @@ mod flow;
 mod framing;
 mod holding;
 mod host_wide;
-mod id_hash;
 mod limits;
 mod listening;
 mod member;

@@ -5,7 +5,6 @@
 mod commands;
 
 use crate::core::Core;
-use crate::h1::H1;
 use crate::limits::{FLUSH_BYTES, READ_ROOM_BYTES, READS_PER_TURN};
 use crate::offer::Turn;
 use crate::pace::{Pace, TooSlow, Waiting};
@@ -22,12 +21,16 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// A connection that has received nothing.
-    pub(crate) fn new(transport: Transport, now_ms: u64) -> Self {
+    pub(crate) fn new(
+        transport: Transport,
+        first_protocol: fn(u64) -> Protocol,
+        now_ms: u64,
+    ) -> Self {
         // Until a TLS handshake is complete, its own deadline holds.
         let started_ms = if transport.is_tls() { 0 } else { now_ms };
         Self {
             transport,
-            protocol: Protocol::H1(H1::new(started_ms)),
+            protocol: first_protocol(started_ms),
         }
     }
 
@@ -36,7 +39,11 @@ impl Connection {
         self.transport.write_flushed(core, turn.events)?;
         self.transport.write_tls_events(core, turn.events)?;
         self.transport.close_if_tls_failed(core);
-        self.transport.flush_if_possible(core);
+        if on_protocol!(&self.protocol, protocol => protocol.holds_output()) {
+            self.transport.flush_later(core);
+        } else {
+            self.transport.flush_if_possible(core);
+        }
         let more = self.receive(core, turn)?;
         on_protocol!(&mut self.protocol, protocol => {
             protocol.handle_end(&mut self.transport, core, turn.events)?;
@@ -160,7 +167,12 @@ impl Connection {
     }
 
     fn flush_within(&mut self, core: &mut Core, most: usize) -> Result<(), Stop> {
-        let more = self.transport.send(core, most)?;
+        on_protocol!(&mut self.protocol, protocol => {
+            protocol.fill_output(&mut self.transport, core);
+        });
+        let mut more = self.transport.send(core, most)?;
+        // The kernel has taken all that was framed, and there is more to frame.
+        more |= self.transport.queued() == 0 && self.has_output();
         let has_input = self.transport.is_readable()
             || on_protocol!(&self.protocol, protocol => protocol.has_held_input());
         if has_input && !self.is_blocked(core) {
@@ -211,10 +223,11 @@ impl Connection {
             && on_protocol!(&self.protocol, protocol => protocol.is_silent())
     }
 
-    /// Whether bytes wait for the kernel.
+    /// Whether bytes wait for the kernel, or to be framed.
     #[inline]
     pub(crate) fn has_output(&self) -> bool {
         self.transport.queued() > 0
+            || on_protocol!(&self.protocol, protocol => protocol.holds_output())
     }
 
     /// Whether it has not been taken over as a byte stream.

@@ -120,6 +120,7 @@ impl ConnectionTable {
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
+    use crate::protocol::Protocol;
     use crate::transport::Transport;
 
     fn enter(table: &mut ConnectionTable) -> Option<u32> {
@@ -127,7 +128,7 @@ mod tests {
         let remote = portico_sys::Address::default();
         table.insert(|token| {
             let transport = Transport::new(socket.into(), token, 0, remote, None, 0);
-            Box::new(Connection::new(transport, 0))
+            Box::new(Connection::new(transport, Protocol::h1, 0))
         })
     }
 

@@ -54,6 +54,8 @@ pub(crate) enum PendingEvent {
     },
     Flushed {
         token: u32,
+        /// The exchange, 0: the oldest.
+        sequence: u32,
         count: u32,
     },
     Timeout {

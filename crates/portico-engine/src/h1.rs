@@ -3,12 +3,14 @@
 //! Requests are handed over as they are parsed; the application may answer them in any order. Only the first one's
 //! answer goes out; those of later ones are held back (section 9.3.2).
 //!
+//! * [`exchanges`]: the requests in flight, and whose turn it is
 //! * [`input`]: where in the stream of requests the peer is
 //! * [`parsing`]: received bytes into events, which [`events`] writes
 //! * [`responding`]: the application's records about answers, into output; [`receiving`] what it says of the input
 
 mod bodies;
 mod events;
+mod exchanges;
 mod input;
 mod parsing;
 mod receiving;
@@ -19,9 +21,10 @@ use portico_channel::EventWriter;
 use portico_http::ParseErrorCode;
 
 use crate::core::Core;
-use crate::exchanges::{BodyWish, Exchanges};
+use crate::exchange::BodyWish;
 use crate::stop::Stop;
 use crate::transport::Transport;
+use exchanges::Exchanges;
 use input::{Input, Phase};
 
 /// HTTP/1 on one connection.

@@ -10,7 +10,9 @@ mod clock;
 mod connection;
 mod connection_table;
 mod core;
-mod exchanges;
+#[cfg(test)]
+mod echo;
+mod exchange;
 mod h1;
 mod ids;
 mod limits;

@@ -5,6 +5,8 @@ mod commands;
 mod ending;
 mod pace_check;
 mod pending;
+#[cfg(test)]
+mod streams;
 mod turn;
 
 use std::io;
@@ -23,6 +25,7 @@ use crate::core::Core;
 use crate::limits::READY_PER_TURN;
 use crate::listener::Listener;
 use crate::offer::{Responder, Turn};
+use crate::protocol::Protocol;
 use crate::transport::lingering::Lingering;
 use crate::{CommandError, Counters, ListenerId, ListenerOptions, TurnOutcome};
 
@@ -41,6 +44,8 @@ pub struct Shard {
     rung: Vec<u32>,
     /// New connections that are not in the epoll yet.
     unwatched: Vec<u32>,
+    /// What a new connection speaks; the argument is when it may begin.
+    first_protocol: fn(u64) -> Protocol,
 }
 
 impl std::fmt::Debug for Shard {
@@ -77,6 +82,7 @@ impl Shard {
             starved: false,
             rung: Vec::new(),
             unwatched: Vec::new(),
+            first_protocol: Protocol::h1,
         })
     }
 

@@ -31,7 +31,7 @@ use deadlines::Deadlines;
 use output::Output;
 
 pub(crate) use encryption::TlsChange;
-pub(crate) use events::endpoints;
+pub(crate) use events::{endpoints, write_flushed};
 pub(crate) use expiry::{Expired, millis};
 pub(crate) use output::AfterFlush;
 pub(crate) use receiving::Received;

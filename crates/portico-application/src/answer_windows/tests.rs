@@ -37,8 +37,8 @@ fn what_is_beyond_the_window_waits_for_credit_and_the_end_waits_behind_it() {
         Room::Left
     });
     assert_eq!(kinds, [command::DATA, command::END, command::SHUTDOWN]);
-    windows.forget(7);
-    windows.forget(8);
+    windows.forget(Over::Connection(7));
+    windows.forget(Over::Connection(8));
     assert!(windows.connections.is_empty());
 }
 
@@ -46,12 +46,14 @@ fn what_is_beyond_the_window_waits_for_credit_and_the_end_waits_behind_it() {
 fn of_an_answer_that_is_given_up_nothing_is_kept_and_of_others_all() {
     let mut windows = AnswerWindows::default();
     let piece = vec![1; 64 * 1024];
-    for sequence in [1, 2] {
+    for sequence in [1, 2, 4] {
         while submit(&mut windows, |writer| writer.data(7, sequence, 0, &piece)) {}
     }
     assert!(submit(&mut windows, |writer| writer.reset(7, 2)));
+    // This one its client has given up.
+    windows.forget(Over::Exchange(7, 4));
     let mut kept = 0;
-    for sequence in [1, 2] {
+    for sequence in [1, 2, 4] {
         windows.credit(7, sequence, 2 * ANSWER_WINDOW_BYTES, Room::Left, |_| {
             kept += sequence;
             Room::Left
@@ -144,8 +146,8 @@ fn an_answer_that_waits_for_room_may_go_before_there_is_some() {
             panic!("no room")
         });
     }
-    windows.forget_answer(7, 1);
-    windows.forget(8);
+    windows.forget(Over::Exchange(7, 1));
+    windows.forget(Over::Connection(8));
     let mut sent = Vec::new();
     while windows.has_stalled() {
         windows.send_stalled(|token, parcel| {

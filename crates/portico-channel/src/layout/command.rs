@@ -201,8 +201,9 @@ records! {
         piece_bytes: u32,
     } flags(response_flag) parts(piece: piece_bytes);
 
-    /// The answer to one request is given up. HTTP/1, which has no way to say so, ends the connection when that answer's
-    /// turn comes, behind those before it; what is held back of it is not sent.
+    /// One exchange is given up: no more of its answer is sent, nothing more is told of its request, and the exchange is
+    /// over. Where the protocol has a way to say so, the peer is told and the connection goes on. HTTP/1 has none: it ends
+    /// the connection when that answer's turn comes, behind those before it; what is held back of it is not sent.
     RESET = 22: Reset {
         /// Connection token.
         token: u32,

@@ -293,4 +293,16 @@ records! {
         /// Bytes of records about it that the host takes in all.
         granted_bytes: u64,
     };
+
+    /// The peer has given up one exchange, and its connection goes on: no more of the request comes, and no answer is
+    /// wanted. The exchange is over, what is still said about it finds nothing. In HTTP/1 a peer has no way to say so:
+    /// where it resets, the connection is over, with every exchange (`CLOSED` with an errno).
+    RESET = 20: Reset {
+        /// Connection token.
+        token: u32,
+        /// Sequence number.
+        sequence: u32,
+        /// Why: see `reset_code`; or any other number that the peer has sent.
+        code: u32,
+    };
 }

@@ -137,7 +137,7 @@ numbers! {
 }
 
 numbers! {
-    /// Values of `code` in the command `RESET`: the error codes of HTTP/2 (RFC 9113, 7).
+    /// Values of `code` in the command and in the event `RESET`: the error codes of HTTP/2 (RFC 9113, 7).
     reset_code {
         /// Nothing went wrong.
         NO_ERROR = 0,

@@ -3,10 +3,8 @@
 use super::Connection;
 use crate::answer::{AnswerHead, InterimHead, Payload};
 use crate::core::Core;
-use crate::exchanges::BodyWish;
+use crate::exchange::BodyWish;
 use crate::protocol::on_protocol;
-use crate::transport::AfterFlush;
-use portico_channel::layout::response_flag;
 
 impl Connection {
     /// `RESPOND`.
@@ -52,14 +50,9 @@ impl Connection {
 
     /// `RAW`.
     pub(crate) fn raw(&mut self, core: &mut Core, flags: u32, body: Payload<'_>) {
-        if self.transport.has_output_ended() || !self.transport.takes_output() {
-            return;
-        }
-        self.transport.append(core, body, b"");
-        if flags & response_flag::ACK != 0 {
-            self.transport.acknowledge(self.transport.position());
-        }
-        self.transport.flush_later(core);
+        on_protocol!(&mut self.protocol, protocol => {
+            protocol.raw(&mut self.transport, core, flags, body);
+        });
     }
 
     /// `FEED`.
@@ -97,9 +90,9 @@ impl Connection {
     }
 
     /// `RESET`.
-    pub(crate) fn give_up_answer(&mut self, core: &mut Core, sequence: u32) {
+    pub(crate) fn reset(&mut self, core: &mut Core, sequence: u32, code: u32) {
         on_protocol!(&mut self.protocol, protocol => {
-            protocol.give_up_answer(&mut self.transport, core, sequence);
+            protocol.reset(&mut self.transport, core, sequence, code);
         });
     }
 
@@ -110,11 +103,7 @@ impl Connection {
 
     /// `SHUTDOWN`.
     pub(crate) fn shutdown(&mut self, core: &mut Core, close: bool) {
-        if close {
-            on_protocol!(&mut self.protocol, protocol => protocol.close(&mut self.transport));
-        } else {
-            self.transport.set_after_flush(AfterFlush::End);
-        }
+        on_protocol!(&mut self.protocol, protocol => protocol.shutdown(&mut self.transport, close));
         self.transport.flush_later(core);
     }
 

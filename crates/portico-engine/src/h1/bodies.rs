@@ -10,7 +10,7 @@ use super::H1;
 use super::input::{Phase, TakenOver};
 use super::step::{Pause, Step};
 use crate::core::Core;
-use crate::exchanges::BodyWish;
+use crate::exchange::BodyWish;
 use crate::limits::BODY_PIECE_BYTES;
 use crate::stop::Stop;
 use crate::transport::Transport;

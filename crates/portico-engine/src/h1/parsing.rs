@@ -10,7 +10,7 @@ use super::events::{to_usize, write_client_error};
 use super::input::Phase;
 use super::step::{Pause, Step};
 use crate::core::Core;
-use crate::exchanges::BodyWish;
+use crate::exchange::BodyWish;
 use crate::limits::{PACKET_OUTPUT_BYTES, REQUESTS_PER_TURN};
 use crate::offer::{Answer, Offer, Responder, Turn};
 use crate::stop::Stop;

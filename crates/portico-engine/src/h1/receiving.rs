@@ -5,7 +5,7 @@ use portico_channel::layout::take_over_flag;
 use super::H1;
 use super::input::{Phase, TakenOver};
 use crate::core::Core;
-use crate::exchanges::BodyWish;
+use crate::exchange::BodyWish;
 use crate::transport::Transport;
 
 impl H1 {

@@ -172,12 +172,41 @@ impl H1 {
         self.after_record(transport, core, sequence, flags & response_flag::ACK);
     }
 
-    /// `RESET`: when the answer's turn comes, the connection ends instead.
-    pub(crate) fn give_up_answer(
+    /// `RAW`.
+    pub(crate) fn raw(
+        &mut self,
+        transport: &mut Transport,
+        core: &mut Core,
+        flags: u32,
+        body: Payload<'_>,
+    ) {
+        if transport.has_output_ended() || !transport.takes_output() {
+            return;
+        }
+        transport.append(core, body, b"");
+        if flags & response_flag::ACK != 0 {
+            transport.acknowledge(transport.position(), 0);
+        }
+        transport.flush_later(core);
+    }
+
+    /// Whether there is something that [`H1::fill_output`] would frame: answers are framed as they are given.
+    #[inline]
+    pub(crate) fn holds_output(&self) -> bool {
+        false
+    }
+
+    /// Nothing: see [`H1::holds_output`].
+    #[inline]
+    pub(crate) fn fill_output(&mut self, _: &mut Transport, _: &mut Core) {}
+
+    /// `RESET`: when the answer's turn comes, the connection ends instead. HTTP/1 has no way to say why.
+    pub(crate) fn reset(
         &mut self,
         transport: &mut Transport,
         core: &mut Core,
         sequence: u32,
+        _code: u32,
     ) {
         let Some((exchange, is_first)) = self.exchanges.find(sequence) else {
             return;
@@ -195,8 +224,17 @@ impl H1 {
         }
     }
 
-    /// `SHUTDOWN` of the connection: no further request is wanted, and no answer that was not given.
-    pub(crate) fn close(&mut self, transport: &mut Transport) {
+    /// `SHUTDOWN`.
+    pub(crate) fn shutdown(&mut self, transport: &mut Transport, close: bool) {
+        if close {
+            self.close(transport);
+        } else {
+            transport.set_after_flush(AfterFlush::End);
+        }
+    }
+
+    /// The connection ends behind what is queued: no further request is wanted, and no answer that was not given.
+    fn close(&mut self, transport: &mut Transport) {
         transport.set_after_flush(AfterFlush::Close);
         self.exchanges.clear();
         self.close_input();
@@ -254,7 +292,7 @@ impl H1 {
         exchange.close |= flags & response_flag::CLOSE != 0;
         if flags & response_flag::ACK != 0 {
             if is_first {
-                transport.acknowledge(transport.position());
+                transport.acknowledge(transport.position(), 0);
             } else {
                 let held = exchange.held();
                 held.acks.push(held.segments.len());
@@ -288,7 +326,7 @@ impl H1 {
             if let Some(held) = self.exchanges.take_held() {
                 let start = transport.append_segments(core, held.segments);
                 for length in held.acks {
-                    transport.acknowledge(start + u64::try_from(length).unwrap_or(0));
+                    transport.acknowledge(start + u64::try_from(length).unwrap_or(0), 0);
                 }
             }
         }

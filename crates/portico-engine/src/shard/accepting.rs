@@ -159,9 +159,10 @@ impl Shard {
                 .as_ref()
                 .map(|names| TlsLayer::new(Arc::clone(names), ask))
         });
+        let first_protocol = self.first_protocol;
         let token = self.connections.insert(|token| {
             let transport = Transport::new(socket, token, listener, remote, tls, now_ms);
-            Box::new(Connection::new(transport, now_ms))
+            Box::new(Connection::new(transport, first_protocol, now_ms))
         });
         let Some(token) = token else {
             self.core.listeners.connection_gone(listener);

@@ -12,7 +12,7 @@ use super::Shard;
 use crate::CommandError;
 use crate::answer::{AnswerHead, InterimHead, Payload};
 use crate::connection::Connection;
-use crate::exchanges::BodyWish;
+use crate::exchange::BodyWish;
 
 impl Shard {
     pub(super) fn apply_records(
@@ -55,7 +55,7 @@ impl Shard {
             command::RESET => {
                 let words = command.read::<command::Reset>()?;
                 if let Some(connection) = self.connections.find(words.token) {
-                    connection.give_up_answer(&mut self.core, words.sequence);
+                    connection.reset(&mut self.core, words.sequence, words.code);
                 }
             }
             command::SERVER_NAME => {

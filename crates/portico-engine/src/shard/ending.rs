@@ -29,11 +29,12 @@ impl Shard {
             self.core.unreferenced -= 1;
         }
         if connection.transport.is_announced() {
-            let count = connection.transport.take_acks();
-            if count > 0 {
-                self.core
-                    .pending
-                    .push_back(PendingEvent::Flushed { token, count });
+            while let Some((sequence, count)) = connection.transport.take_acked() {
+                self.core.pending.push_back(PendingEvent::Flushed {
+                    token,
+                    sequence,
+                    count,
+                });
             }
             let (bytes_read, bytes_written) = connection.transport.traffic();
             self.core.pending.push_back(PendingEvent::Closed {

@@ -6,7 +6,7 @@ use portico_channel::layout::event;
 use super::Shard;
 use crate::core::PendingEvent;
 use crate::stop::Stop;
-use crate::transport::endpoints;
+use crate::transport::{endpoints, write_flushed};
 
 impl Shard {
     /// Writes what is pending, oldest first. The error is the number of bytes that are lacking.
@@ -42,15 +42,11 @@ impl Shard {
                 events.tell(0, words)?;
                 self.connections.release(token);
             }
-            PendingEvent::Flushed { token, count } => {
-                let words = event::Flushed {
-                    token,
-                    count,
-                    queued_bytes: 0,
-                    sequence: 0,
-                };
-                events.tell(0, words)?;
-            }
+            PendingEvent::Flushed {
+                token,
+                sequence,
+                count,
+            } => write_flushed(events, token, sequence, count, 0)?,
             PendingEvent::Timeout { token, kind } => {
                 if let Some(connection) = self.connections.find(token) {
                     connection.transport.announce(&self.core, events)?;

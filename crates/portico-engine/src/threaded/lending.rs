@@ -98,9 +98,7 @@ impl Lending {
             command::RAW | command::SHUTDOWN if connection.waits() => Some(&mut connection.behind),
             // Of one answer: what waits of it is not sent.
             command::RESET => {
-                if let Some(flow) = connection.flow(record.sequence()) {
-                    flow.waiting.clear();
-                }
+                connection.give_up(record.sequence());
                 None
             }
             command::DESTROY => {
@@ -166,12 +164,26 @@ impl Lending {
     pub(super) fn forget(&mut self, token: u32) {
         self.connections.remove(&token);
     }
+
+    /// The peer has given up an exchange: what waits of its answer is not sent.
+    pub(super) fn give_up(&mut self, token: u32, sequence: u32) {
+        if let Some(connection) = self.connections.get_mut(&token) {
+            connection.give_up(sequence);
+        }
+    }
 }
 
 /// The memory of a body has gone.
 struct Gone;
 
 impl Connection {
+    /// Nothing more of an answer is sent.
+    fn give_up(&mut self, sequence: u32) {
+        if let Some(flow) = self.flow(sequence) {
+            flow.waiting.clear();
+        }
+    }
+
     fn waits(&self) -> bool {
         !self.behind.is_empty() || self.flows.iter().any(|flow| !flow.waiting.is_empty())
     }

@@ -29,9 +29,9 @@ pub(super) struct ShardLink {
     waiting: Vec<u8>,
     /// Large bodies on their way.
     lending: Lending,
-    /// Connections whose end was in the events taken last. The application may still write about them before it reads
+    /// Connections and exchanges whose end was in the events taken last. The application may still write about them before it reads
     /// of it.
-    closed: Vec<u32>,
+    over: Vec<Over>,
     /// Empty between calls; kept for its memory.
     returned: Vec<Returned>,
     pub(super) thread: Option<JoinHandle<()>>,
@@ -77,7 +77,7 @@ impl ShardLink {
             large: None,
             waiting: Vec::new(),
             lending: Lending::default(),
-            closed: Vec::new(),
+            over: Vec::new(),
             returned: Vec::new(),
             thread: Some(thread),
         })
@@ -94,8 +94,11 @@ impl ShardLink {
 
     /// Copies whole records. `Some`: one of so many bytes did not fit.
     pub(super) fn take(&mut self, events: &mut EventWriter<'_>) -> Option<usize> {
-        for token in self.closed.drain(..) {
-            self.lending.forget(token);
+        for over in self.over.drain(..) {
+            match over {
+                (token, None) => self.lending.forget(token),
+                (token, Some(sequence)) => self.lending.give_up(token, sequence),
+            }
         }
         let next = self.take_records(events);
         self.wake_if_room_was_wanted();
@@ -112,7 +115,7 @@ impl ShardLink {
                     (0, _) => self.large = None,
                     (fits, _) => {
                         let records = rest.get(..fits).unwrap_or_default();
-                        hand_over(records, events, &self.lending, &mut self.closed);
+                        hand_over(records, events, &self.lending, &mut self.over);
                         *taken += fits;
                     }
                 }
@@ -130,7 +133,7 @@ impl ShardLink {
                 (0, Next::End) => return None,
                 (fits, _) => {
                     let records = bytes.get(..fits).unwrap_or_default();
-                    hand_over(records, events, &self.lending, &mut self.closed);
+                    hand_over(records, events, &self.lending, &mut self.over);
                     self.events.consume(fits);
                 }
             }
@@ -259,13 +262,14 @@ impl ShardLink {
     }
 }
 
-/// The connections whose end is among some records.
-fn closed_in(records: &[u8]) -> impl Iterator<Item = u32> {
-    let closed = |record: &RecordView<'_>| record.kind() == event::CLOSED;
-    Records::new(records)
-        .flatten()
-        .filter(closed)
-        .map(|record| record.token())
+/// The connections, and single exchanges of connections, whose end is among some records.
+fn over_in(records: &[u8]) -> impl Iterator<Item = Over> {
+    let over = |record: RecordView<'_>| match record.kind() {
+        event::CLOSED => Some((record.token(), None)),
+        event::RESET => Some((record.token(), Some(record.sequence()))),
+        _ => None,
+    };
+    Records::new(records).flatten().filter_map(over)
 }
 
 /// Gives records to the application. There is room for them.
@@ -273,14 +277,17 @@ fn hand_over(
     records: &[u8],
     events: &mut EventWriter<'_>,
     lending: &Lending,
-    closed: &mut Vec<u32>,
+    over: &mut Vec<Over>,
 ) {
     if !lending.is_empty() {
-        closed.extend(closed_in(records));
+        over.extend(over_in(records));
     }
     let taken = events.append(records);
     debug_assert!(taken.is_ok());
 }
+
+/// A connection that is over, or one of its exchanges alone.
+type Over = (u32, Option<u32>);
 
 /// What ends a row of records.
 enum Next {

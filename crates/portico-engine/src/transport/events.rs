@@ -1,7 +1,7 @@
 //! Events about a connection itself.
 
 use portico_channel::EventWriter;
-use portico_channel::layout::{event, open_flag};
+use portico_channel::layout::{event, flushed_flag, open_flag};
 use portico_sys::{Address, Family, socket};
 
 use super::Transport;
@@ -60,18 +60,11 @@ impl Transport {
         core: &Core,
         events: &mut EventWriter<'_>,
     ) -> Result<(), Stop> {
-        if self.output.acked == 0 {
-            return Ok(());
+        while let Some((sequence, count)) = self.output.acked() {
+            self.announce(core, events)?;
+            write_flushed(events, self.token, sequence, count, self.queued())?;
+            self.output.forget_acked(count);
         }
-        self.announce(core, events)?;
-        let words = event::Flushed {
-            token: self.token,
-            count: self.output.acked,
-            queued_bytes: u32::try_from(self.queued()).unwrap_or(u32::MAX),
-            sequence: 0,
-        };
-        events.tell(0, words)?;
-        self.output.acked = 0;
         Ok(())
     }
 
@@ -84,6 +77,28 @@ impl Transport {
         events.tell(0, event::PeerEnd { token: self.token })?;
         Ok(())
     }
+}
+
+/// Writes `FLUSHED`: so many acknowledgements of an exchange; of number 0, the oldest of the connection.
+pub(crate) fn write_flushed(
+    events: &mut EventWriter<'_>,
+    token: u32,
+    sequence: u32,
+    count: u32,
+    queued: usize,
+) -> Result<(), Stop> {
+    let flags = match sequence {
+        0 => 0,
+        _ => flushed_flag::NAMED,
+    };
+    let words = event::Flushed {
+        token,
+        count,
+        queued_bytes: u32::try_from(queued).unwrap_or(u32::MAX),
+        sequence,
+    };
+    events.tell(flags, words)?;
+    Ok(())
 }
 
 /// Both ends of a connection, as records tell them.

@@ -31,10 +31,19 @@ pub(crate) struct Output {
     /// Whether our side has ended.
     pub(super) ended: bool,
     pub(super) after: AfterFlush,
-    /// Acknowledgements that have come true and are not told.
-    pub(super) acked: u32,
-    /// Positions in the stream of all output that are to be acknowledged.
-    acks: VecDeque<u64>,
+    /// How many of `acks` have come true.
+    acked: u32,
+    /// Acknowledgements that are not told, in the order in which they come true.
+    acks: VecDeque<Ack>,
+}
+
+/// What is to be acknowledged.
+#[derive(Clone, Copy, Debug)]
+struct Ack {
+    /// When the stream of all output has been sent up to here.
+    position: u64,
+    /// For which exchange; 0: for the oldest that has asked, or for none.
+    sequence: u32,
 }
 
 impl Output {
@@ -69,23 +78,43 @@ impl Output {
     }
 
     /// Asks to be told when the stream has been sent up to `position`.
-    pub(super) fn acknowledge(&mut self, position: u64) {
-        self.acks.push_back(position);
+    pub(super) fn acknowledge(&mut self, position: u64, sequence: u32) {
+        self.acks.push_back(Ack { position, sequence });
     }
 
-    /// Counts the acknowledgements that have come true. Returns whether there are some to tell.
+    /// What has been sent is on its way. Returns whether there are acknowledgements to tell.
     #[inline]
     pub(super) fn collect_acks(&mut self) -> bool {
-        while self
-            .acks
-            .front()
-            .is_some_and(|&wanted| wanted <= self.sent_position)
+        while let Some(ack) = self.acks.get(to_usize(self.acked))
+            && ack.position <= self.sent_position
         {
-            self.acks.pop_front();
-            self.acked = self.acked.saturating_add(1);
+            self.acked += 1;
         }
         self.acked > 0
     }
+
+    /// The first acknowledgements that have come true: whose they are, and how many follow each other.
+    #[inline]
+    pub(super) fn acked(&self) -> Option<(u32, u32)> {
+        if self.acked == 0 {
+            return None;
+        }
+        let sequence = self.acks.front()?.sequence;
+        let acks = self.acks.iter().take(to_usize(self.acked));
+        let count = acks.take_while(|ack| ack.sequence == sequence).count();
+        Some((sequence, u32::try_from(count).unwrap_or(u32::MAX)))
+    }
+
+    /// The first `count` acknowledgements have been told.
+    pub(super) fn forget_acked(&mut self, count: u32) {
+        let count = count.min(self.acked);
+        self.acked -= count;
+        self.acks.drain(..to_usize(count).min(self.acks.len()));
+    }
+}
+
+fn to_usize(count: u32) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
@@ -97,19 +126,25 @@ mod tests {
         let mut pool = BufferPool::default();
         let mut output = Output::default();
         output.buffer(&mut pool).extend_from_slice(b"0123456789");
-        output.acknowledge(4);
-        output.acknowledge(output.position());
+        output.acknowledge(4, 0);
+        for sequence in [0, 7, 7, 9] {
+            output.acknowledge(output.position(), sequence);
+        }
         output.advance(3);
         assert!(!output.collect_acks());
         output.advance(3);
         assert!(output.collect_acks());
-        assert_eq!(output.acked, 1);
+        assert_eq!(output.acked(), Some((0, 1)));
         output.advance(4);
         output.queue.tidy(&mut pool);
-        output.collect_acks();
+        assert!(output.collect_acks());
+        for run in [(0, 2), (7, 2), (9, 1)] {
+            assert_eq!(output.acked(), Some(run));
+            output.forget_acked(run.1);
+        }
         assert_eq!(
-            (output.acked, output.queued(), output.position()),
-            (2, 0, 10)
+            (output.acked(), output.queued(), output.position()),
+            (None, 0, 10)
         );
     }
 }

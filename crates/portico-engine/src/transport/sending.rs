@@ -152,10 +152,11 @@ impl Transport {
         self.output.queue.buffer(&mut core.buffers)
     }
 
-    /// Asks for an acknowledgement (`FLUSHED`) when everything up to a position has been handed to the kernel.
+    /// Asks for an acknowledgement (`FLUSHED`) when everything up to a position has been handed to the kernel: of an
+    /// exchange, or of the oldest that has asked (0).
     #[inline]
-    pub(crate) fn acknowledge(&mut self, position: u64) {
-        self.output.acknowledge(position);
+    pub(crate) fn acknowledge(&mut self, position: u64, sequence: u32) {
+        self.output.acknowledge(position, sequence);
     }
 
     /// Position of the output's end in the stream of all output.
@@ -194,9 +195,11 @@ impl Transport {
         self.output.queue.len() + self.tls.as_ref().map_or(0, |tls| tls.queued())
     }
 
-    /// Acknowledgements that have come true and were not told.
-    pub(crate) fn take_acks(&mut self) -> u32 {
-        std::mem::take(&mut self.output.acked)
+    /// Takes the first acknowledgements that have come true and were not told: whose they are, and how many.
+    pub(crate) fn take_acked(&mut self) -> Option<(u32, u32)> {
+        let acked = self.output.acked()?;
+        self.output.forget_acked(acked.1);
+        Some(acked)
     }
 
     /// Bytes that the kernel has been given and the peer has taken, while output waits because the kernel holds as much

@@ -26,6 +26,7 @@ export const EVENT_DROPPED = 16;
 export const EVENT_ACCEPT_ERROR = 17;
 export const EVENT_DRAINED = 18;
 export const EVENT_CREDIT = 19;
+export const EVENT_RESET = 20;
 export const COMMAND_RESPOND = 1;
 export const COMMAND_DATA = 2;
 export const COMMAND_END = 3;
@@ -374,6 +375,15 @@ export const enum EventCredit {
   GRANTED_BYTES_HIGH = 5,
   WORDS = 6,
   BYTES = 24,
+}
+
+/** Words of `RESET`. */
+export const enum EventReset {
+  TOKEN = 2,
+  SEQUENCE = 3,
+  CODE = 4,
+  WORDS = 5,
+  BYTES = 20,
 }
 
 /** Words of `RESPOND`. */

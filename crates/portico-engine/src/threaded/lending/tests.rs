@@ -200,6 +200,12 @@ fn what_waits_of_an_answer_that_is_given_up_is_let_go() {
     assert!(!is_kept && !lending.waits());
     assert!(give_back(&mut lending, 7, 1, LENT_WINDOW_BYTES).is_empty());
     assert!(lending.is_empty());
+    // The same where the peer has given it up.
+    lend(&mut lending, 7, 3, &body);
+    lending.give_up(7, 3);
+    assert!(!lending.waits());
+    assert!(give_back(&mut lending, 7, 3, LENT_WINDOW_BYTES).is_empty());
+    assert!(lending.is_empty());
 }
 
 #[test]

@@ -1,79 +1,66 @@
-//! The exchanges of a connection: requests and their answers, whatever the version of HTTP.
+//! The exchanges of an HTTP/1 connection, in a ring.
 //!
-//! An exchange is named by its sequence number, which is never given again on its connection: what is said about one
-//! that is over finds nothing. It lives until its request has been read to the end and its answer is complete.
-//!
-//! Exchanges lie side by side in the order of their numbers, in places that are used again. HTTP/1 ends them in this
-//! order, so the place of a number is its distance from the first.
+//! They lie side by side in the order of their numbers, in places that are used again. HTTP/1 ends them in this order, so
+//! the place of a number is its distance from the first. An exchange lives until its request has been read to the end and
+//! its answer is complete.
 
 use std::collections::VecDeque;
 
+use crate::exchange::BodyWish;
 use crate::segments::Segments;
-
-/// What the application wants of a request's body.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum BodyWish {
-    /// Its bytes, as they come.
-    #[default]
-    Bytes,
-    /// No bytes for now (`PAUSE`): the reader is behind.
-    Nothing,
-    /// Its end alone (`DISCARD`).
-    End,
-}
 
 /// A request and its answer.
 #[derive(Debug)]
-pub(crate) struct Exchange {
+pub(super) struct Exchange {
     sequence: u32,
     /// Whether the request has been read to its end, or nothing more of it will be.
     received: bool,
     /// What is wanted of the request's body.
-    pub(crate) body: BodyWish,
+    pub(super) body: BodyWish,
     /// The peer may wait for `100 Continue` before it sends the body.
-    pub(crate) awaits_continue: bool,
+    pub(super) awaits_continue: bool,
     /// Whether the answer's head has been given.
-    pub(crate) head_given: bool,
+    pub(super) head_given: bool,
     /// Whether the answer's body is framed as chunks.
-    pub(crate) chunked: bool,
+    pub(super) chunked: bool,
     /// Whether the answer is complete.
-    pub(crate) answered: bool,
+    pub(super) answered: bool,
     /// Whether the connection ends behind the answer.
-    pub(crate) close: bool,
+    pub(super) close: bool,
     /// What has been given of the answer before its turn; `None` while there was nothing.
     held: Option<Box<Held>>,
 }
 
 /// Output that waits for its answer's turn.
 #[derive(Debug, Default)]
-pub(crate) struct Held {
-    pub(crate) segments: Segments,
+pub(super) struct Held {
+    pub(super) segments: Segments,
     /// How much of `segments` is in the total of its connection.
     counted_bytes: usize,
     /// Lengths of `segments` at which an acknowledgement was asked for.
-    pub(crate) acks: Vec<usize>,
+    pub(super) acks: Vec<usize>,
 }
 
 impl Exchange {
     /// What waits for its turn, to append to.
-    pub(crate) fn held(&mut self) -> &mut Held {
+    pub(super) fn held(&mut self) -> &mut Held {
         self.held.get_or_insert_default()
     }
 
     /// Whether the answer's head has been given, and its end has not.
-    pub(crate) fn is_answering(&self) -> bool {
+    pub(super) fn is_answering(&self) -> bool {
         self.head_given && !self.answered
     }
 
     /// Whether nothing has been given of the answer's head.
-    pub(crate) fn is_unanswered(&self) -> bool {
+    pub(super) fn is_unanswered(&self) -> bool {
         !self.head_given && !self.answered
     }
 }
 
 /// The exchanges of a connection, in the order of their numbers.
 #[derive(Debug, Default)]
-pub(crate) struct Exchanges {
+pub(super) struct Exchanges {
     slots: VecDeque<Exchange>,
     /// Number of the exchange that began last.
     last: u32,
@@ -84,25 +71,25 @@ pub(crate) struct Exchanges {
 impl Exchanges {
     /// Number of the exchange that began last, 0 if none has.
     #[inline]
-    pub(crate) fn last(&self) -> u32 {
+    pub(super) fn last(&self) -> u32 {
         self.last
     }
 
     /// Exchanges that live.
     #[inline]
-    pub(crate) fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.slots.len()
     }
 
     /// Whether every answer is complete. (Only the last request may then be still arriving.)
     #[inline]
-    pub(crate) fn is_answered(&self) -> bool {
+    pub(super) fn is_answered(&self) -> bool {
         self.slots.front().is_none_or(|exchange| exchange.answered)
     }
 
     /// Begins an exchange, whose request is still to be received. Returns its number.
     #[inline]
-    pub(crate) fn begin(&mut self, awaits_continue: bool) -> u32 {
+    pub(super) fn begin(&mut self, awaits_continue: bool) -> u32 {
         self.last = self.last.wrapping_add(1);
         self.slots.push_back(Exchange {
             sequence: self.last,
@@ -119,14 +106,14 @@ impl Exchanges {
     }
 
     /// The exchange that began last has not begun: the application could not be told of it.
-    pub(crate) fn take_back(&mut self) {
+    pub(super) fn take_back(&mut self) {
         self.slots.pop_back();
         self.last = self.last.wrapping_sub(1);
     }
 
     /// The exchange of a number, and whether it is its turn to be answered.
     #[inline]
-    pub(crate) fn find(&mut self, sequence: u32) -> Option<(&mut Exchange, bool)> {
+    pub(super) fn find(&mut self, sequence: u32) -> Option<(&mut Exchange, bool)> {
         let first = self.slots.front()?.sequence;
         let guess = usize::try_from(sequence.wrapping_sub(first)).ok()?;
         let exchange = self.slots.get_mut(guess)?;
@@ -135,19 +122,19 @@ impl Exchanges {
 
     /// The exchange whose request is being received.
     #[inline]
-    pub(crate) fn arriving(&self) -> Option<&Exchange> {
+    pub(super) fn arriving(&self) -> Option<&Exchange> {
         self.slots.back().filter(|exchange| !exchange.received)
     }
 
     /// The same, to be changed.
     #[inline]
-    pub(crate) fn arriving_mut(&mut self) -> Option<&mut Exchange> {
+    pub(super) fn arriving_mut(&mut self) -> Option<&mut Exchange> {
         self.slots.back_mut().filter(|exchange| !exchange.received)
     }
 
     /// The request that is being received is there, or no more of it will be.
     #[inline]
-    pub(crate) fn end_request(&mut self) {
+    pub(super) fn end_request(&mut self) {
         let is_first = self.slots.len() == 1;
         if let Some(exchange) = self.arriving_mut() {
             exchange.received = true;
@@ -159,7 +146,7 @@ impl Exchanges {
     }
 
     /// The request that is being received is none: its connection has become a byte stream.
-    pub(crate) fn remove_arriving(&mut self) {
+    pub(super) fn remove_arriving(&mut self) {
         if self.arriving().is_some()
             && let Some(held) = self.slots.pop_back().and_then(|exchange| exchange.held)
         {
@@ -169,7 +156,7 @@ impl Exchanges {
 
     /// The first exchange is answered: it ends, unless its request is still arriving (`false`).
     #[inline]
-    pub(crate) fn end_first(&mut self) -> bool {
+    pub(super) fn end_first(&mut self) -> bool {
         let is_over = self.slots.front().is_some_and(|first| first.received);
         if is_over {
             self.slots.pop_front();
@@ -179,7 +166,7 @@ impl Exchanges {
 
     /// What was held back of the first exchange's answer: its turn has come.
     #[inline]
-    pub(crate) fn take_held(&mut self) -> Option<Box<Held>> {
+    pub(super) fn take_held(&mut self) -> Option<Box<Held>> {
         let held = self.slots.front_mut()?.held.take()?;
         self.held_bytes -= held.counted_bytes;
         Some(held)
@@ -187,13 +174,13 @@ impl Exchanges {
 
     /// If the first exchange's answer is complete, whether the connection ends behind it.
     #[inline]
-    pub(crate) fn first_answered(&self) -> Option<bool> {
+    pub(super) fn first_answered(&self) -> Option<bool> {
         let first = self.slots.front().filter(|first| first.answered)?;
         Some(first.close)
     }
 
     /// Something was added to what is held back of an exchange.
-    pub(crate) fn count_held(&mut self, sequence: u32) {
+    pub(super) fn count_held(&mut self, sequence: u32) {
         let Some(held) = self
             .find(sequence)
             .and_then(|(exchange, _)| exchange.held.as_mut())
@@ -206,7 +193,7 @@ impl Exchanges {
     }
 
     /// Nothing of what is held back of an exchange will be sent.
-    pub(crate) fn drop_held(&mut self, sequence: u32) {
+    pub(super) fn drop_held(&mut self, sequence: u32) {
         let held = self
             .find(sequence)
             .and_then(|(exchange, _)| exchange.held.take());
@@ -216,14 +203,14 @@ impl Exchanges {
     }
 
     /// Ends all.
-    pub(crate) fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.slots.clear();
         self.held_bytes = 0;
     }
 
     /// Bytes held back.
     #[inline]
-    pub(crate) fn held_bytes(&self) -> usize {
+    pub(super) fn held_bytes(&self) -> usize {
         self.held_bytes
     }
 }

@@ -1,0 +1,352 @@
+//! Exchanges of one connection, in any order: a shard whose connections speak the tests' protocol with streams.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+use std::collections::HashMap;
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+
+use portico_channel::layout::{command, event, flushed_flag, reset_code, response_flag};
+use portico_channel::{CommandWriter, EventWriter, Records, Response};
+
+use super::Shard;
+use crate::echo::Echo;
+use crate::echo::frames::{Frame, Kind};
+use crate::echo::output::{FRAMED_BYTES, PIECE_BYTES};
+use crate::{ListenerId, ListenerOptions, TurnOutcome};
+
+/// A shard whose connections speak in streams, and a client.
+struct Pair {
+    shard: Shard,
+    client: UnixStream,
+    token: u32,
+    received: Vec<u8>,
+}
+
+/// What the shard told: kind, sequence, flags, payload (or count, or code).
+type Told = (u32, u32, u32, Vec<u8>);
+
+impl Pair {
+    fn new() -> Self {
+        let mut shard = Shard::new().unwrap();
+        shard.first_protocol = Echo::first;
+        let listener: ListenerId = shard.create_listener(ListenerOptions::default());
+        let (client, theirs) = UnixStream::pair().unwrap();
+        client.set_nonblocking(true).unwrap();
+        shard.adopt(listener, theirs.into()).unwrap();
+        Self {
+            shard,
+            client,
+            token: 0,
+            received: Vec::new(),
+        }
+    }
+
+    fn send(&mut self, stream: u32, kind: Kind, payload: &[u8]) {
+        let mut bytes = Vec::new();
+        let frame = Frame {
+            stream,
+            kind,
+            payload,
+        };
+        frame.write(&mut bytes);
+        self.client.write_all(&bytes).unwrap();
+    }
+
+    /// What some turns tell, but for `OPEN`.
+    fn told(&mut self) -> Vec<Told> {
+        let mut memory = vec![0; 256 * 1024];
+        let mut events = EventWriter::new(&mut memory);
+        for _ in 0..4 {
+            let outcome = self.shard.turn(None, &mut events);
+            assert!(!matches!(outcome, TurnOutcome::NeedSpace(_)));
+        }
+        let mut told = Vec::new();
+        for record in Records::new(events.written()).map(Result::unwrap) {
+            let rest = match record.kind() {
+                event::OPEN => {
+                    self.token = record.token();
+                    continue;
+                }
+                event::REQUEST => {
+                    let words = record.read::<event::Request>().unwrap();
+                    words.bytes(words.target).to_vec()
+                }
+                event::BODY => {
+                    let words = record.read::<event::Body>().unwrap();
+                    words.bytes(words.bytes).to_vec()
+                }
+                event::RESET => {
+                    let words = record.read::<event::Reset>().unwrap();
+                    words.code.to_be_bytes().to_vec()
+                }
+                event::FLUSHED => {
+                    let words = record.read::<event::Flushed>().unwrap();
+                    assert_eq!(words.token, self.token);
+                    let count = words.count.to_be_bytes().to_vec();
+                    told.push((event::FLUSHED, words.sequence, words.flags(), count));
+                    continue;
+                }
+                _ => Vec::new(),
+            };
+            told.push((record.kind(), record.sequence(), record.flags(), rest));
+        }
+        told
+    }
+
+    fn apply(&mut self, write: impl FnOnce(&mut CommandWriter, u32)) {
+        let mut commands = CommandWriter::new();
+        write(&mut commands, self.token);
+        self.shard.apply(commands.as_bytes(), None).unwrap();
+    }
+
+    fn answer(&mut self, sequence: u32, flags: u32, body: &[u8]) {
+        self.apply(|commands, token| {
+            let response = Response {
+                status: 200,
+                flags: flags | response_flag::END,
+                body,
+                ..Response::default()
+            };
+            commands.respond(token, sequence, &response);
+        });
+    }
+
+    /// The frames that have come: stream, kind, payload.
+    fn frames(&mut self) -> Vec<(u32, Kind, Vec<u8>)> {
+        self.read();
+        let mut frames = Vec::new();
+        let mut used = 0;
+        while let Some((frame, size)) = Frame::read(&self.received[used..]) {
+            frames.push((frame.stream, frame.kind, frame.payload.to_vec()));
+            used += size;
+        }
+        self.received.drain(..used);
+        frames
+    }
+
+    fn read(&mut self) {
+        let mut buffer = [0; 65536];
+        loop {
+            match self.client.read(&mut buffer) {
+                Ok(0) => return,
+                Ok(count) => self.received.extend_from_slice(&buffer[..count]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+}
+
+/// Streams in the order of their ends.
+fn ends(frames: &[(u32, Kind, Vec<u8>)]) -> Vec<u32> {
+    let ends = frames.iter().filter(|(_, kind, _)| *kind == Kind::End);
+    ends.map(|(stream, ..)| *stream).collect()
+}
+
+#[test]
+fn exchanges_end_in_any_order_and_what_is_said_of_one_that_is_over_finds_nothing() {
+    let mut pair = Pair::new();
+    for stream in [1, 5, 9] {
+        pair.send(stream, Kind::WholeHead, b"/");
+    }
+    let told = pair.told();
+    assert_eq!(
+        told.iter()
+            .map(|(kind, sequence, ..)| (*kind, *sequence))
+            .collect::<Vec<_>>(),
+        [
+            (event::REQUEST, 1),
+            (event::REQUEST, 5),
+            (event::REQUEST, 9)
+        ]
+    );
+    pair.answer(9, 0, b"ninth");
+    pair.answer(1, 0, b"first");
+    assert_eq!(ends(&pair.frames()), [9, 1]);
+    pair.answer(9, 0, b"again");
+    pair.answer(7, 0, b"never was");
+    assert_eq!(pair.frames(), []);
+    pair.send(11, Kind::WholeHead, b"/");
+    assert_eq!(pair.told().len(), 1);
+    pair.answer(11, 0, b"eleventh");
+    pair.answer(5, 0, b"fifth");
+    let frames = pair.frames();
+    assert_eq!(ends(&frames), [11, 5]);
+    assert!(frames.contains(&(5, Kind::Data, b"fifth".to_vec())));
+    let counters = pair.shard.counters();
+    assert_eq!((counters.requests, counters.responses), (4, 4));
+}
+
+#[test]
+fn one_that_outlives_a_thousand_others_takes_no_more_than_its_own_place() {
+    let mut pair = Pair::new();
+    pair.send(1, Kind::WholeHead, b"/slow");
+    pair.told();
+    for stream in 2..1002 {
+        pair.send(stream, Kind::WholeHead, b"/");
+        assert_eq!(pair.told().len(), 1);
+        pair.answer(stream, 0, b"quick");
+        assert_eq!(ends(&pair.frames()), [stream]);
+    }
+    pair.answer(1, 0, b"slow");
+    assert_eq!(ends(&pair.frames()), [1]);
+}
+
+#[test]
+fn answers_are_framed_in_turn_and_only_as_far_as_the_output_has_room() {
+    let mut pair = Pair::new();
+    for stream in [1, 2] {
+        pair.send(stream, Kind::WholeHead, b"/");
+    }
+    pair.told();
+    let large = vec![b'x'; 4_000_000];
+    pair.answer(1, 0, &large);
+    pair.answer(2, 0, &[b'y'; 3 * PIECE_BYTES]);
+    let mut frames = Vec::new();
+    for _ in 0..100_000 {
+        if ends(&frames) == [2, 1] {
+            break;
+        }
+        pair.told();
+        let (_, _, waiting) = output_of(&mut pair);
+        assert!(waiting <= FRAMED_BYTES + 2 * PIECE_BYTES, "{waiting}");
+        frames.append(&mut pair.frames());
+    }
+    assert_eq!(
+        ends(&frames),
+        [2, 1],
+        "the short one does not wait for the long one"
+    );
+    let mut bodies = HashMap::<u32, usize>::new();
+    for (stream, kind, payload) in frames {
+        if kind == Kind::Data {
+            *bodies.entry(stream).or_default() += payload.len();
+        }
+    }
+    assert_eq!((bodies[&1], bodies[&2]), (large.len(), 3 * PIECE_BYTES));
+}
+
+/// Bytes read and written, and those that are framed and wait.
+fn output_of(pair: &mut Pair) -> (u64, u64, usize) {
+    let connection = pair.shard.connections.find(pair.token).unwrap();
+    let (read, written) = connection.transport.traffic();
+    (read, written, connection.transport.queued())
+}
+
+#[test]
+fn a_body_that_is_paused_holds_no_other() {
+    let mut pair = Pair::new();
+    pair.send(1, Kind::Head, b"/a");
+    pair.send(2, Kind::Head, b"/b");
+    pair.told();
+    pair.apply(|commands, token| commands.about_request(command::PAUSE, token, 1));
+    for stream in [1, 2] {
+        pair.send(stream, Kind::Data, b"piece");
+        pair.send(stream, Kind::End, b"");
+    }
+    let names = |told: Vec<Told>| -> Vec<(u32, u32)> {
+        told.iter()
+            .map(|(kind, sequence, ..)| (*kind, *sequence))
+            .collect()
+    };
+    assert_eq!(names(pair.told()), [(event::BODY, 2), (event::END, 2)]);
+    pair.apply(|commands, token| commands.about_request(command::RESUME, token, 1));
+    assert_eq!(names(pair.told()), [(event::BODY, 1), (event::END, 1)]);
+}
+
+#[test]
+fn the_application_gives_up_one_exchange_and_the_others_go_on() {
+    let mut pair = Pair::new();
+    for stream in [1, 2] {
+        pair.send(stream, Kind::Head, b"/");
+    }
+    pair.told();
+    pair.apply(|commands, token| {
+        let begun = Response {
+            status: 200,
+            body: b"half",
+            ..Response::default()
+        };
+        commands.respond(token, 1, &begun);
+    });
+    pair.frames();
+    pair.apply(|commands, token| {
+        let words = command::Reset {
+            token,
+            sequence: 1,
+            code: reset_code::INTERNAL_ERROR,
+        };
+        commands.write(0, words, &[]);
+        commands.data(token, 1, response_flag::END, b"the other half");
+    });
+    let code = reset_code::INTERNAL_ERROR.to_be_bytes().to_vec();
+    assert_eq!(pair.frames(), [(1, Kind::Reset, code)]);
+    // What crossed with it is about nothing.
+    pair.send(1, Kind::Data, b"more");
+    pair.send(1, Kind::Reset, &[0; 4]);
+    pair.send(2, Kind::End, b"");
+    let told = pair.told();
+    assert_eq!(told, [(event::END, 2, 0, Vec::new())]);
+    pair.answer(2, 0, b"whole");
+    assert_eq!(ends(&pair.frames()), [2]);
+}
+
+#[test]
+fn the_peer_gives_up_one_exchange_and_the_others_go_on() {
+    let mut pair = Pair::new();
+    for stream in [1, 2] {
+        pair.send(stream, Kind::Head, b"/");
+    }
+    pair.told();
+    let code = reset_code::CANCEL.to_be_bytes();
+    pair.send(1, Kind::Reset, &code);
+    pair.send(2, Kind::End, b"");
+    let told = pair.told();
+    assert_eq!(
+        told,
+        [
+            (event::RESET, 1, 0, code.to_vec()),
+            (event::END, 2, 0, Vec::new())
+        ]
+    );
+    // The answer crossed with it.
+    pair.answer(1, 0, b"too late");
+    pair.answer(2, 0, b"whole");
+    assert_eq!(ends(&pair.frames()), [2]);
+    assert_eq!(pair.shard.counters().connections_open, 1);
+}
+
+#[test]
+fn acknowledgements_name_their_exchange() {
+    let mut pair = Pair::new();
+    for stream in [3, 4] {
+        pair.send(stream, Kind::WholeHead, b"/");
+    }
+    pair.told();
+    pair.answer(4, response_flag::ACK, b"second");
+    pair.answer(3, response_flag::ACK, b"first");
+    let one = 1u32.to_be_bytes().to_vec();
+    assert_eq!(
+        pair.told(),
+        [
+            (event::FLUSHED, 4, flushed_flag::NAMED, one.clone()),
+            (event::FLUSHED, 3, flushed_flag::NAMED, one)
+        ]
+    );
+}
+
+#[test]
+fn the_end_of_the_connection_ends_every_exchange_once() {
+    let mut pair = Pair::new();
+    for stream in [1, 2] {
+        pair.send(stream, Kind::WholeHead, b"/");
+    }
+    pair.told();
+    pair.client.shutdown(std::net::Shutdown::Write).unwrap();
+    let kinds = |told: Vec<Told>| -> Vec<u32> { told.iter().map(|(kind, ..)| *kind).collect() };
+    assert_eq!(kinds(pair.told()), [event::PEER_END]);
+    pair.answer(2, 0, b"a half-closed client still reads");
+    assert_eq!(ends(&pair.frames()), [2]);
+    pair.answer(1, 0, b"");
+    assert_eq!(kinds(pair.told()), [event::CLOSED]);
+}
