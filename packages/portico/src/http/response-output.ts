@@ -12,11 +12,11 @@ import { kExchange, type Callback, type Exchange } from './exchange';
 import { emitClose } from './lifecycle';
 import { end } from './response-end';
 import { SET_BEFORE, storeHead, type HeaderArgument } from './response-head';
-import { flushPending, flushWritten, sendHead, write } from './response-write';
+import { flushPending, flushWritten, sendHead, write, writeSocketAhead } from './response-write';
 import type { Response } from './server-response';
 import { assignSocket, detachSocket } from './socket-turns';
 import { defineFramedFields, sendFramed, settle, uncork as uncorkOutput } from './framed-output';
-import { destroysInTurn, kErrored, kOutHeaders, stockResponse } from './stock';
+import { destroysInTurn, joinsChunks, kErrored, kOutHeaders, stockResponse } from './stock';
 
 const STATUS_LINE = /^\S* (\d{3}) ?([^\r\n]*)/;
 // eslint-disable-next-line no-control-regex
@@ -105,7 +105,10 @@ function uncork(this: Response): void {
   else if (exchange.corked === 0 && exchange.flushScheduled) {
     exchange.flushScheduled = false;
     flushPending(exchange);
-  } else if (exchange.corked > 0 && --exchange.corked === 0) uncorkOutput(exchange);
+  } else if (exchange.corked > 0 && --exchange.corked === 0) {
+    // A write before has corked it as well, until the tick ends (Node 26).
+    if (!joinsChunks || !exchange.flushScheduled) uncorkOutput(exchange);
+  }
 }
 
 function flushHeaders(this: Response): void {
@@ -116,7 +119,8 @@ function flushHeaders(this: Response): void {
   }
   if (exchange.head === null) this._implicitHeader();
   if (exchange.headSent || exchange.connection.closed || exchange.connection.destroying) return;
-  if (exchange.pending !== null) flushPending(exchange);
+  // Node 26 keeps the chunks of a tick, and lets the head out alone.
+  if (exchange.pending !== null && !(joinsChunks && this.chunkedEncoding)) flushPending(exchange);
   else sendHead(exchange, 0, undefined, 0, undefined);
 }
 
@@ -126,6 +130,7 @@ function flushHeaders(this: Response): void {
  */
 function writeUnshared(exchange: Exchange, bytes: Buffer): void {
   flushWritten(exchange);
+  writeSocketAhead(exchange);
   const { connection: { token, lane: { writer } }, sequence, isCurrent } = exchange;
   const interim = exchange.headSent && isCurrent ? undefined : readInterim(bytes);
   if (interim !== undefined) writer.inform(token, sequence, 0, interim.status, interim.reason, interim.lines);

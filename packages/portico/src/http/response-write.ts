@@ -6,6 +6,7 @@ import { Buffer } from 'node:buffer';
 import process = require('node:process');
 import * as layout from '../generated/layout';
 import type { Head } from '../lane/templates';
+import { writeAhead } from '../lane/socket-writes';
 import type { Chunk } from '../lane/writer';
 import { contentLengthMismatch, streamDestroyed, writeAfterEnd } from './errors';
 import { kExchange, type Callback, type Exchange, type PendingWrite } from './exchange';
@@ -47,8 +48,9 @@ export function write(this: Response, chunk: unknown, encoding?: unknown, callba
   if (exchange.framed !== null) takeBuffered(exchange);
   addPending(exchange, chunk, length, (encoding ?? undefined) as BufferEncoding | undefined,
     typeof callback === 'function' ? callback as Callback : undefined);
-  if (!exchange.isCurrent && exchange.corked === 0) {
-    // Without its turn a response has no socket to be corked with: each write is a chunk, as in Node.
+  if (exchange.corked === 0 && (!exchange.isCurrent || joinsChunks && !exchange.flushScheduled && hasCorkedSocket(exchange))) {
+    // Without its turn a response has no socket to be corked with: each write is a chunk, as in Node. So it is where the
+    // program has corked the socket.
     flushPending(exchange);
   } else if (!exchange.flushScheduled && exchange.corked === 0) {
     exchange.flushScheduled = true;
@@ -57,6 +59,10 @@ export function write(this: Response, chunk: unknown, encoding?: unknown, callba
   const room = hasRoom(exchange);
   if (!room) exchange.needDrain = true;
   return room;
+}
+
+function hasCorkedSocket({ connection: { existingSocket } }: Exchange): boolean {
+  return existingSocket !== null && existingSocket.writableCorked > 0;
 }
 
 function refuseWrite(response: Response, callback: unknown): boolean {
@@ -164,6 +170,7 @@ export function takeBuffered(exchange: Exchange): void {
 /** Hands over what was written; the last record carries `flags`. Returns the callbacks of what was handed over. */
 export function sendPending(exchange: Exchange, flags: number, trailer: string): Callback[] | null {
   const { connection: { token, lane: { writer } }, sequence } = exchange;
+  writeSocketAhead(exchange);
   const chunks = chunksOf(exchange);
   const callbacks = exchange.pending?.flatMap(({ callback }) => callback ?? []) ?? [];
   exchange.pending = null;
@@ -205,8 +212,16 @@ export function sendHead(exchange: Exchange, flags: number, chunk: Chunk | undef
   const { connection, sequence } = exchange;
   const head = exchange.head as Head;
   exchange.headSent = true;
+  writeSocketAhead(exchange);
   connection.lane.writer.respond(connection.token, sequence, exchange.headFlags | flags, head.status, head.template, head.reason,
     head.lines, chunk, length, encoding, exchange.contentLength);
+}
+
+/** What the program has written to the socket, and the socket's stream still keeps, goes before what the response hands over. */
+export function writeSocketAhead(exchange: Exchange): void {
+  const { connection } = exchange;
+  const { existingSocket } = connection;
+  if (existingSocket !== null && existingSocket.writableLength > 0 && exchange.isCurrent) writeAhead(connection, existingSocket);
 }
 
 /** Calls callbacks of chunks that have been sent. */

@@ -19,6 +19,7 @@ import { sharedConnection } from './errors';
 import type { Lane } from './lane';
 import { RawAnswer } from './raw-answer';
 import { flagsOf } from './slab';
+import type { WrittenAhead } from './socket-writes';
 import { createSocket, pushReceived, showPaused, watchNextResponse, watchResponse, type LaneSocket } from './socket';
 
 /** What Node reads of a connection at once. */
@@ -96,6 +97,8 @@ export class Connection implements TlsConnection {
   rawWrites: RawWrite[] | null = null;
   /** Their bytes. */
   rawBytes = 0;
+  /** Those of them that the socket's stream has yet to give. */
+  writtenAhead: WrittenAhead[] | null = null;
   #socket: LaneSocket | null = null;
   /** The socket below TLS, if the program saw it. */
   transport: Socket | null = null;

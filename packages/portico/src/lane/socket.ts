@@ -19,6 +19,7 @@ import { flushWritten } from '../http/response-write';
 import type { Connection } from './connection';
 import { socketEncoding } from './errors';
 import { SocketHandle } from './socket-handle';
+import { toBytes, writeMany, writeOne, writeShared, type WrittenChunk } from './socket-writes';
 import { hideTunnelHandle } from './tunnel-handle';
 
 /** Key of a socket's connection. */
@@ -35,6 +36,7 @@ export interface LaneSocket extends Socket {
   _hadError: boolean;
   allowHalfOpen: boolean;
   _readableState: { ended: boolean };
+  _writableState: { bufferProcessing: boolean; getBuffer(): WrittenChunk[] };
   timeout?: number;
   encrypted?: boolean;
 }
@@ -42,7 +44,6 @@ export interface LaneSocket extends Socket {
 type Write = (this: unknown, chunk: unknown, encoding: unknown, callback: unknown) => boolean;
 type End = (this: unknown, chunk?: unknown, encoding?: unknown, callback?: unknown) => LaneSocket;
 type WriteCallback = (error?: Error | null) => void;
-interface WrittenChunk { chunk: string | Uint8Array; encoding: BufferEncoding }
 
 /** Members that make a prototype below `net.Socket.prototype` one of a connection's socket. */
 const members = {
@@ -54,7 +55,7 @@ const members = {
 
   _writeGeneric(this: LaneSocket, many: boolean, data: unknown, encoding: string, callback: WriteCallback = ignore): void {
     const connection = this[kConnection];
-    if (!connection.isShared && connection.current !== null) flushWritten(connection.current);
+    if (!this._writableState.bufferProcessing) flushResponse(connection);
     if (connection.closed || connection.destroying) {
       callback(Object.assign(new Error('write EPIPE'), { code: 'EPIPE', errno: -32, syscall: 'write' }));
     } else if (connection.isShared) {
@@ -62,7 +63,7 @@ const members = {
     } else if (many) {
       writeMany(connection, data as WrittenChunk[], callback);
     } else {
-      writeOne(connection, data as string | Uint8Array, encoding as BufferEncoding, callback);
+      writeOne(connection, { chunk: data as string | Uint8Array, encoding: encoding as BufferEncoding }, callback);
     }
   },
 
@@ -71,6 +72,8 @@ const members = {
     const connection = this[kConnection];
     const isBytes = typeof chunk === 'string' || chunk instanceof Uint8Array;
     if (!connection.isShared || !isBytes || this.writableEnded || this.destroyed || connection.destroying) {
+      // These may be kept, and are given later: what the response has written before does not wait for that.
+      if (this.writableLength > 0 || this.writableCorked > 0) flushResponse(connection);
       return (net.Socket.prototype.write as Write).call(this, chunk, encoding, callback);
     }
     const done = typeof encoding === 'function' ? encoding : callback;
@@ -305,6 +308,11 @@ function highWaterMarks(bytes: number | undefined): object {
   return bytes === undefined ? {} : { highWaterMark: bytes };
 }
 
+/** What the response has written so far comes before bytes that the program writes to the socket now. */
+function flushResponse(connection: Connection): void {
+  if (!connection.isShared && connection.current !== null) flushWritten(connection.current);
+}
+
 /** Ends what was written past a response, and calls back; false: nothing was. */
 function endsAnswer(connection: Connection, callback: WriteCallback): boolean {
   try {
@@ -316,29 +324,6 @@ function endsAnswer(connection: Connection, callback: WriteCallback): boolean {
   connection.ending = connection.ended = true;
   callback();
   return true;
-}
-
-function writeOne(connection: Connection, data: string | Uint8Array, encoding: BufferEncoding, callback: WriteCallback): void {
-  if (typeof data === 'string') connection.write(data, Buffer.byteLength(data, encoding), encoding, callback);
-  else connection.write(data, data.byteLength, undefined, callback);
-}
-
-/** A stream's own `write` ends here. What is refused is thrown to whoever called it, and the stream goes on. */
-function writeShared(connection: Connection, chunks: WrittenChunk[], callback: WriteCallback): void {
-  try {
-    for (const { chunk, encoding } of chunks) connection.writeAnswer(toBytes(chunk, encoding));
-  } finally {
-    callback();
-  }
-}
-
-function writeMany(connection: Connection, chunks: WrittenChunk[], callback: WriteCallback): void {
-  const last = chunks.length - 1;
-  chunks.forEach(({ chunk, encoding }, index) => writeOne(connection, chunk, encoding, index === last ? callback : ignore));
-}
-
-function toBytes(chunk: unknown, encoding: BufferEncoding | undefined): Uint8Array {
-  return typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk as Uint8Array;
 }
 
 function ignore(): void { /* Only the last of several tells. */ }
