@@ -156,6 +156,12 @@ impl Connection {
         });
     }
 
+    /// Whether all that is to be sent is session tickets, and a request is to be answered. Says so once.
+    pub(crate) fn holds_tickets(&mut self) -> bool {
+        self.transport.take_tickets()
+            && on_protocol!(&self.protocol, protocol => protocol.has_request())
+    }
+
     /// Sends what the kernel takes, within a turn's bound, and does what is to follow when all is sent.
     pub(crate) fn flush(&mut self, core: &mut Core) -> Result<(), Stop> {
         self.flush_within(core, FLUSH_BYTES)

@@ -89,6 +89,10 @@ impl Echo {
         self.exchanges.is_empty()
     }
 
+    pub(crate) fn has_request(&self) -> bool {
+        !self.is_idle()
+    }
+
     pub(crate) fn is_silent(&self) -> bool {
         self.is_idle() && self.input.is_empty()
     }

@@ -62,6 +62,11 @@ impl H1 {
             && self.exchanges.is_answered()
     }
 
+    /// Whether the application has been told of a request whose exchange is not over.
+    pub(crate) fn has_request(&self) -> bool {
+        self.exchanges.len() > 0
+    }
+
     /// Whether not a byte of a request has come since the last, or at all.
     pub(crate) fn is_silent(&self) -> bool {
         matches!(self.input.phase, Phase::Head)

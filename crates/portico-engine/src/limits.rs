@@ -80,6 +80,9 @@ pub(crate) const COMPACT_BYTES: usize = 64 * 1024;
 
 /// Output encrypted at a time: four full TLS records.
 pub(crate) const TLS_BATCH_BYTES: usize = 64 * 1024;
+/// Records on the wire that a batch may still be put behind, to be sent with it: two session tickets. With a client's
+/// certificates in them they are longer, and go by themselves.
+pub(crate) const TLS_JOINED_BYTES: usize = 1024;
 
 /// Connections of one shard.
 pub(crate) const CONNECTIONS: usize = portico_channel::token::SLOT_MASK as usize;

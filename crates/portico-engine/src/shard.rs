@@ -46,6 +46,8 @@ pub struct Shard {
     unwatched: Vec<u32>,
     /// What a new connection speaks; the argument is when it may begin.
     first_protocol: fn(u64) -> Protocol,
+    /// Whether the application answers between two turns, on this thread.
+    answers_follow: bool,
 }
 
 impl std::fmt::Debug for Shard {
@@ -83,6 +85,7 @@ impl Shard {
             rung: Vec::new(),
             unwatched: Vec::new(),
             first_protocol: Protocol::h1,
+            answers_follow: false,
         })
     }
 
@@ -90,6 +93,13 @@ impl Shard {
     /// is not called. For an application that keeps more of each answer than Node does.
     pub fn limit_pipelining(&mut self, requests: usize) {
         self.core.pipelined_requests = requests.max(1);
+    }
+
+    /// For an application that handles the events of each turn, on this thread, before the next: session tickets wait
+    /// for the answer to the request that was read with the end of the handshake, and go with it in one send. Without
+    /// an answer they go in the next turn, for which [`Shard::has_pending_events`] asks.
+    pub fn expect_answers_after_turns(&mut self) {
+        self.answers_follow = true;
     }
 
     /// The epoll descriptor: readable when [`Shard::turn`] has work; deadlines included.
@@ -172,10 +182,16 @@ impl Shard {
         self.core.templates.forget(space);
     }
 
-    /// Whether events wait that arose outside of [`Shard::turn`] (`CLOSED` after `DESTROY`, `FLUSHED`, ...), or new
-    /// connections are not watched yet. The descriptor doesn't show them: call `turn` again before waiting for it.
+    /// Whether events wait that arose outside of [`Shard::turn`] (`CLOSED` after `DESTROY`, `FLUSHED`, ...), new
+    /// connections are not watched yet, or session tickets wait for an answer. The descriptor doesn't show them: call
+    /// `turn` again before waiting for it.
     #[must_use]
     pub fn has_pending_events(&self) -> bool {
+        self.has_work() || !self.core.dirty.is_empty()
+    }
+
+    /// Whether the next turn has something to do before it asks the kernel.
+    fn has_work(&self) -> bool {
         !self.core.pending.is_empty() || !self.core.work.is_empty() || !self.unwatched.is_empty()
     }
 

@@ -440,3 +440,106 @@ fn a_tunnel_ends_each_side_on_its_own() {
     secure.server.submit();
     assert_eq!(finish(&mut secure.server, client).0, b"data");
 }
+
+/// A client whose socket keeps the bounds of each send.
+struct Datagrams {
+    socket: rustix::fd::OwnedFd,
+    connection: ClientConnection,
+}
+
+impl Datagrams {
+    /// Connected by a pair of sockets, whose other end the server has.
+    fn connect(secure: &mut Secure) -> Self {
+        use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let (socket, theirs) =
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).unwrap();
+        let listener = secure.server.listener;
+        secure.server.shard.adopt(listener, theirs).unwrap();
+        let config = client_config(std::slice::from_ref(&secure.certificate), &[]);
+        let name = ServerName::try_from("localhost").unwrap();
+        let connection = ClientConnection::new(config, name).unwrap();
+        Self { socket, connection }
+    }
+
+    /// Sends what the client has to send.
+    fn send(&mut self) {
+        let mut bytes = Vec::new();
+        while self.connection.wants_write() {
+            self.connection.write_tls(&mut bytes).unwrap();
+        }
+        rustix::io::write(&self.socket, &bytes).unwrap();
+    }
+
+    /// How many sends have come, each of which is handed to the client; and what it read in them.
+    fn receive(&mut self) -> (usize, String) {
+        let (mut count, mut text) = (0, Vec::new());
+        let mut buffer = [0; 32 * 1024];
+        while let Ok(length) = rustix::io::read(&self.socket, &mut buffer)
+            && length > 0
+        {
+            count += 1;
+            let mut bytes = &buffer[..length];
+            while !bytes.is_empty() {
+                self.connection.read_tls(&mut bytes).unwrap();
+                let state = self.connection.process_new_packets().unwrap();
+                let start = text.len();
+                text.resize(start + state.plaintext_bytes_to_read(), 0);
+                let read = self.connection.reader().read(&mut text[start..]);
+                text.truncate(start + read.unwrap_or(0));
+            }
+        }
+        (count, String::from_utf8(text).unwrap())
+    }
+
+    /// Shakes hands as far as the client's last message, which goes with a request.
+    fn ask(&mut self, secure: &mut Secure) -> Event {
+        self.send();
+        assert!(secure.server.turn(Duration::ZERO).is_empty());
+        assert_eq!(self.receive().0, 1);
+        let request = "GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+        self.connection
+            .writer()
+            .write_all(request.as_bytes())
+            .unwrap();
+        self.send();
+        let events = secure.server.turn(Duration::ZERO);
+        let request = events.into_iter().find(|e| e.kind == event::REQUEST);
+        request.unwrap()
+    }
+}
+
+#[test]
+fn tickets_answer_and_end_of_a_connection_go_in_one_send() {
+    let mut secure = Secure::new(|_, _| {});
+    secure.server.shard.expect_answers_after_turns();
+    let mut client = Datagrams::connect(&mut secure);
+    let request = client.ask(&mut secure);
+    assert_eq!(client.receive(), (0, String::new()));
+    assert!(secure.server.shard.has_pending_events());
+    secure
+        .server
+        .answer_flags(&request, b"hello", flag::END | flag::CLOSE);
+    let (sends, text) = client.receive();
+    assert!(text.ends_with("\r\n\r\nhello"), "{text}");
+    assert_eq!(sends, 1);
+    // The close_notify came with it.
+    assert_eq!(client.connection.reader().read(&mut [0]).unwrap(), 0);
+}
+
+#[test]
+fn tickets_do_not_wait_for_an_answer_longer_than_until_the_next_turn() {
+    for expects in [true, false] {
+        let mut secure = Secure::new(|_, _| {});
+        if expects {
+            secure.server.shard.expect_answers_after_turns();
+        }
+        let mut client = Datagrams::connect(&mut secure);
+        client.ask(&mut secure);
+        assert_eq!(client.receive().0, usize::from(!expects));
+        assert_eq!(secure.server.shard.has_pending_events(), expects);
+        secure.server.turn(Duration::ZERO);
+        assert_eq!(client.receive().0, usize::from(expects));
+        assert!(!secure.server.shard.has_pending_events());
+    }
+}

@@ -24,9 +24,12 @@ pub struct Engine {
 #[napi]
 pub fn create_engine(env: &Env, options: EngineOptions) -> Result<ClassInstance<'_, Engine>> {
     let drive = match usize::try_from(options.threads).unwrap_or(0) {
-        0 => Drive::Inline(Box::new(
-            Shard::new().map_err(|error| failure(format!("creating the engine: {error}")))?,
-        )),
+        0 => {
+            let mut shard =
+                Shard::new().map_err(|error| failure(format!("creating the engine: {error}")))?;
+            shard.expect_answers_after_turns();
+            Drive::Inline(Box::new(shard))
+        }
         threads => {
             Drive::Threads(Box::new(ThreadedEngine::new(threads).map_err(|error| {
                 failure(format!("starting {threads} threads: {error}"))

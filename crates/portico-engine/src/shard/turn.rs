@@ -34,7 +34,7 @@ impl Shard {
         let mut full = false;
         if !self.starved {
             self.watch_new();
-            let idle = !self.has_pending_events() && turn.events.is_empty();
+            let idle = !self.has_work() && turn.events.is_empty();
             let wait = if idle {
                 timeout.unwrap_or(Duration::ZERO)
             } else {
@@ -44,10 +44,10 @@ impl Shard {
             self.write_pending(turn.events)?;
         }
         let result = self.drive_work(turn);
-        self.flush_dirty();
+        self.flush(self.answers_follow);
         result?;
         self.write_pending(turn.events)?;
-        Ok(if full || self.has_pending_events() {
+        Ok(if full || self.has_work() {
             TurnOutcome::More
         } else {
             TurnOutcome::Idle
@@ -154,14 +154,25 @@ impl Shard {
 
     /// Sends for every connection that has output.
     pub(super) fn flush_dirty(&mut self) {
+        self.flush(false);
+    }
+
+    /// Sends for every connection that has output. With `answers_follow` session tickets wait for the answer to the
+    /// request that came with the end of the handshake: one send less for such a connection.
+    fn flush(&mut self, answers_follow: bool) {
         let mut dirty = std::mem::take(&mut self.core.dirty);
-        for token in dirty.drain(..) {
-            if let Some(connection) = self.connections.find(token)
-                && let Err(stop) = connection.flush(&mut self.core)
-            {
+        dirty.retain(|&token| {
+            let Some(connection) = self.connections.find(token) else {
+                return false;
+            };
+            if answers_follow && connection.holds_tickets() {
+                return true;
+            }
+            if let Err(stop) = connection.flush(&mut self.core) {
                 self.end_connection(token, stop);
             }
-        }
+            false
+        });
         // Ending a connection makes none dirty.
         self.core.dirty = dirty;
     }

@@ -12,7 +12,7 @@ use super::Transport;
 use super::output::AfterFlush;
 use super::tls::{Outcome, Questions, Stage, TlsLayer};
 use crate::core::Core;
-use crate::limits::TLS_BATCH_BYTES;
+use crate::limits::{TLS_BATCH_BYTES, TLS_JOINED_BYTES};
 use crate::stop::Stop;
 
 /// What a step of the TLS layer means for the protocol on top of it.
@@ -118,13 +118,14 @@ impl Transport {
         }
     }
 
-    /// Encrypts a batch of the queued output if the wire is empty. Batches bound the memory, and make few large
-    /// records of many small pieces.
+    /// Encrypts a batch of the queued output if next to nothing is on the wire, and what ends our side behind the last.
+    /// Batches bound the memory, and make few large records of many small pieces; tickets, an answer and its
+    /// close_notify go in one send.
     pub(super) fn encrypt(&mut self, core: &mut Core) -> Result<(), Stop> {
         let Some(tls) = &mut self.tls else {
             return Ok(());
         };
-        if tls.queued() > 0 || self.output.queue.is_empty() || tls.is_handshaking() {
+        if tls.queued() > TLS_JOINED_BYTES || self.output.queue.is_empty() || tls.is_handshaking() {
             return Ok(());
         }
         let mut left = TLS_BATCH_BYTES;
@@ -143,6 +144,9 @@ impl Transport {
             }
             self.output.advance(count);
             left -= count;
+        }
+        if self.output.after != AfterFlush::Continue && self.output.queue.is_empty() {
+            tls.close_notify(&mut core.buffers);
         }
         Ok(())
     }

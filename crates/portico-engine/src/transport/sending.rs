@@ -30,6 +30,14 @@ impl Transport {
         }
     }
 
+    /// Whether nothing but session tickets is to be sent. Says so once.
+    pub(crate) fn take_tickets(&mut self) -> bool {
+        match &mut self.tls {
+            Some(tls) => tls.take_tickets() && self.output.queue.is_empty(),
+            None => false,
+        }
+    }
+
     /// Sends what the kernel takes, about `most` bytes. Returns whether it may take more.
     pub(crate) fn send(&mut self, core: &mut Core, most: usize) -> Result<bool, Stop> {
         self.output.dirty = false;

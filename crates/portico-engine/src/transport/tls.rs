@@ -5,6 +5,10 @@ use std::sync::Arc;
 use portico_tls::{AlpnChoice, Context, Facts, Refusal, ServerNames, Sink, TlsError};
 
 use crate::buffer_pool::BufferPool;
+use crate::limits::TLS_JOINED_BYTES;
+
+/// The version's number (RFC 8446, 4.1.2).
+const TLS13: u16 = 0x0304;
 
 /// Where the connection is.
 ///
@@ -70,6 +74,8 @@ pub(crate) struct TlsLayer {
     pub(super) key_log: Vec<Vec<u8>>,
     /// Whether our side has been ended (close_notify, or an alert).
     closed: bool,
+    /// Whether the wire has session tickets that may wait for an answer.
+    tickets: bool,
 }
 
 impl std::fmt::Debug for TlsLayer {
@@ -90,6 +96,7 @@ impl TlsLayer {
             wire_sent: 0,
             key_log: Vec::new(),
             closed: false,
+            tickets: false,
         }
     }
 
@@ -206,6 +213,8 @@ impl TlsLayer {
         }
         if status.handshake_done {
             self.stage = Stage::Established { announced: false };
+            // The client of TLS 1.3 has all that it waits for: what is left to send is tickets (RFC 8446, 4.6.1).
+            self.tickets = self.facts().is_some_and(|facts| facts.version == TLS13);
         }
         Outcome {
             handshake_done: status.handshake_done,
@@ -229,6 +238,11 @@ impl TlsLayer {
         self.session
             .write(plaintext, &mut self.wire)
             .map_err(|_| ())
+    }
+
+    /// Whether what waits for the kernel is session tickets, which may wait a little longer. Says so once.
+    pub(super) fn take_tickets(&mut self) -> bool {
+        std::mem::take(&mut self.tickets) && self.queued() <= TLS_JOINED_BYTES
     }
 
     /// Bytes that wait for the kernel.
