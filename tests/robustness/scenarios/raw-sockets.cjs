@@ -99,6 +99,29 @@ module.exports = {
     log('wire', await exchange(await listen(server), 'hello'));
     await new Promise((resolve) => server.close(resolve));
   },
+  a_port_that_speaks_http_and_https: async (log) => {
+    // An https server that hands clients without TLS to the listener of http's servers.
+    class Either extends https.Server {
+      constructor(options, listener) {
+        super(options, listener);
+        const [speakTls] = this.listeners('connection');
+        this.removeAllListeners('connection');
+        this.on('connection', (socket) => {
+          socket.once('readable', () => {
+            const bytes = socket.read();
+            socket.unshift(bytes);
+            if (bytes[0] === 22) speakTls.call(this, socket);
+            else http._connectionListener.call(this, socket);
+          });
+        });
+      }
+    }
+    const server = new Either(TLS, (req, res) => res.end(`${req.socket.encrypted === true} ${req.url}`));
+    const port = await listen(server);
+    log('wire', await exchange(port, get('/plain')));
+    log('wire', await secureExchange(port, get('/tls')));
+    await new Promise((resolve) => server.close(resolve));
+  },
   two_sockets_of_a_tls_connection: async (log) => {
     const server = https.createServer(TLS, (req, res) => {
       log('server', 'request', req.socket === seen.secureConnection, req.socket === seen.connection);
