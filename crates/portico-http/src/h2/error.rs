@@ -96,6 +96,10 @@ impl ConnectionError {
     pub(super) const fn frame_size(reason: &'static str) -> Self {
         Self::new(ErrorCode::FRAME_SIZE_ERROR, reason)
     }
+
+    pub(super) const fn calm(reason: &'static str) -> Self {
+        Self::new(ErrorCode::ENHANCE_YOUR_CALM, reason)
+    }
 }
 
 impl fmt::Display for ConnectionError {

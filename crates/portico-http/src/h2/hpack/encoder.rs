@@ -27,7 +27,11 @@ impl<'a> OutgoingField<'a> {
     /// A field; those that hold credentials are sensitive.
     #[must_use]
     pub fn new(name: &'a [u8], value: &'a [u8]) -> Self {
-        Self::numbered(name, field_name_number(name), value)
+        let number = match name.first() {
+            Some(b':') => pseudo_field::number(name),
+            _ => field_name_number(name),
+        };
+        Self::numbered(name, number, value)
     }
 
     /// The same where the name's number is known.
@@ -166,20 +170,29 @@ pub fn encode_independent<'a>(
     status: u16,
     fields: impl IntoIterator<Item = OutgoingField<'a>>,
 ) {
+    let digits = status_digits(status);
+    independent(out, &mut Vec::new(), &status_field(&digits));
+    encode_fields(out, fields);
+}
+
+/// The same without a status: for trailers.
+pub fn encode_fields<'a>(out: &mut Vec<u8>, fields: impl IntoIterator<Item = OutgoingField<'a>>) {
     let mut name = Vec::new();
-    let mut put = |field: &OutgoingField<'_>| {
-        let index = static_table::index_of_field(field.name_number, field.value);
-        if index != 0 {
-            return integer::encode::<7>(out, 0x80, index);
-        }
-        let kind = match field.is_sensitive {
-            true => Kind::NeverIndexed,
-            false => Kind::NotIndexed,
-        };
-        literal(out, &mut name, kind, field);
+    for field in fields {
+        independent(out, &mut name, &field);
+    }
+}
+
+fn independent(out: &mut Vec<u8>, name: &mut Vec<u8>, field: &OutgoingField<'_>) {
+    let index = static_table::index_of_field(field.name_number, field.value);
+    if index != 0 {
+        return integer::encode::<7>(out, 0x80, index);
+    }
+    let kind = match field.is_sensitive {
+        true => Kind::NeverIndexed,
+        false => Kind::NotIndexed,
     };
-    put(&status_field(&status_digits(status)));
-    fields.into_iter().for_each(|field| put(&field));
+    literal(out, name, kind, field);
 }
 
 fn status_field(digits: &[u8; 3]) -> OutgoingField<'_> {

@@ -10,5 +10,5 @@ mod integer;
 mod static_table;
 
 pub use decoder::Decoder;
-pub use encoder::{Encoder, OutgoingField, encode_independent};
+pub use encoder::{Encoder, OutgoingField, encode_fields, encode_independent};
 pub use error::HpackError;

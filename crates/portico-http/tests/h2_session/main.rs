@@ -1,0 +1,11 @@
+//! The session of HTTP/2 against clients that are made of bytes.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+mod answers;
+mod errors;
+mod floods;
+mod peer;
+mod requests;
+mod shutdown;
+mod windows;
