@@ -43,19 +43,45 @@ test('a request that is destroyed before it has been read ends with a reset, as 
   assert.deepEqual([...chosen], []);
 });
 
-test('clients that reset connections with more requests than a host reads give back all places', async (t) => {
-  const host = await startHost(t, { configuration: '[queue]\nmax_in_flight_per_process = 16\n' });
+const GET = (path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+const UPGRADE = 'GET /upgraded HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n';
+
+/** What a client sends, and how many requests of it a process is given. */
+const MORE_THAN_IS_READ = {
+  'more requests than a host reads': [GET('/never').repeat(40), 8],
+  'as many requests as a host reads': [GET('/never').repeat(8), 8],
+  'more requests than a host reads, and answered ones among them': [`${GET('/never')}${GET('/name').repeat(40)}`, 1],
+  'an upgrade behind a request': [`${GET('/never')}${UPGRADE}`, 1],
+  'an upgrade with bytes behind a request': [`${GET('/never')}${UPGRADE}more`, 1],
+};
+
+for (const [what, [sent, places]] of Object.entries(MORE_THAN_IS_READ)) {
+  for (const [how, leave] of Object.entries({ resets: (socket) => socket.resetAndDestroy(), ends: (socket) => socket.end(), 'is gone from': (socket) => socket.destroy() })) {
+    test(`a client that ${how} a connection with ${what} gives back its places`, async (t) => {
+      const host = await startHost(t);
+      await host.member('host/apps/member.cjs', `http://*:${host.port}/`, { args: ['here'] });
+      const inFlight = async () => (await host.status()).prefixes.find(({ prefix }) => prefix.includes(`:${host.port}/`)).processes[0].in_flight;
+      const socket = net.connect(host.port, '127.0.0.1');
+      t.after(() => socket.destroy());
+      await once(socket, 'connect');
+      socket.write(sent);
+      await eventually(async () => (await inFlight()) === places, 'it has its places');
+      leave(socket);
+      await eventually(async () => (await inFlight()) === 0, 'its places are free');
+      assert.equal(await curl(`${host.url}/name`), 'here');
+    });
+  }
+}
+
+test('a client that ends its side behind many requests gets all answers', async (t) => {
+  const host = await startHost(t);
   await host.member('host/apps/member.cjs', `http://*:${host.port}/`, { args: ['here'] });
-  const inFlight = async () => (await host.status()).prefixes.find(({ prefix }) => prefix.includes(`:${host.port}/`)).processes[0].in_flight;
-  const clients = await Promise.all([1, 2].map(async () => {
-    const socket = net.connect(host.port, '127.0.0.1');
+  for (const count of [8, 9, 20, 100]) {
+    const socket = net.connect({ port: host.port, host: '127.0.0.1', allowHalfOpen: true });
     t.after(() => socket.destroy());
-    await once(socket, 'connect');
-    socket.write('GET /never HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(40));
-    return socket;
-  }));
-  await eventually(async () => (await inFlight()) === 16, 'all places are taken');
-  clients.forEach((socket) => socket.resetAndDestroy());
-  await eventually(async () => (await inFlight()) === 0, 'all places are free');
-  assert.equal(await curl(`${host.url}/name`), 'here');
+    socket.end(GET('/name').repeat(count));
+    let text = '';
+    for await (const part of socket) text += part;
+    assert.equal(text.split('\r\n\r\nhere').length - 1, count);
+  }
 });

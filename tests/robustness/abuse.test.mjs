@@ -139,6 +139,13 @@ test('a dripping client is ended in time and holds no other', async (t) => {
   await assertHealthy(url);
 });
 
+test('clients that leave behind more requests than are taken up are let go', async (t) => {
+  const { url, port } = await start(t);
+  const many = REQUESTS['a pipeline'].replaceAll('GET / ', 'GET /never ').repeat(500);
+  await inParallel(['end', 'destroy', 'reset'].map((how) => () => hitAndRun(port, many, how)), 3);
+  await assertHealthy(url);
+});
+
 test('noise is refused and does no harm', async (t) => {
   const { url, port } = await start(t);
   let seed = 12345; // a fixed sequence: a failure can be repeated

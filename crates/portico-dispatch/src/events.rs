@@ -1,7 +1,7 @@
 //! The engine's events: to whom each of them goes.
 
 use portico_channel::layout::{
-    body_flag, command, event, flushed_flag, shutdown_flag, timeout_kind,
+    body_flag, command, event, flushed_flag, peer_end_flag, shutdown_flag, timeout_kind,
 };
 use portico_channel::schema::Record;
 use portico_channel::{EventWriter, RecordView, Records};
@@ -53,6 +53,9 @@ impl Dispatcher {
                 if let Some(index) = self.clients.find(token).and_then(|client| client.tunnel) {
                     self.tell_body(index, bytes);
                 }
+            }
+            event::PEER_END if record.flags() & peer_end_flag::UNREAD != 0 => {
+                self.unread_end(token, bytes);
             }
             event::PEER_END => self.peer_ended(token),
             event::TIMEOUT => {

@@ -31,6 +31,23 @@ impl Dispatcher {
         self.tell_peer_end(token);
     }
 
+    /// The engine tells of an end behind requests that it does not read: members have answered none for a time. Those that
+    /// have some are told, as node:http tells them at once; not where a request waits in its queue, whose patience bounds
+    /// the time. It may still be that answers come, so nothing is kept: the engine tells again.
+    pub(crate) fn unread_end(&mut self, token: u32, bytes: &[u8]) {
+        if !self.has_waiting(token) {
+            self.tell_users(token, bytes);
+        }
+    }
+
+    /// Whether a request of the connection waits in its queue.
+    fn has_waiting(&mut self, token: u32) -> bool {
+        self.clients.find(token).is_some_and(|client| {
+            let mut exchanges = client.exchanges.iter();
+            exchanges.any(|exchange| exchange.stage == Stage::Waiting)
+        })
+    }
+
     /// A member has been given a request, perhaps after the end.
     pub(crate) fn peer_end_is_due(&mut self, token: u32) {
         if let Some(client) = self.clients.find(token)
@@ -45,13 +62,10 @@ impl Dispatcher {
     /// connection, and that request would have no answer. Its patience bounds the time. An upgrade behind other requests
     /// (`Stage::Behind`) has none, and does not count.
     pub(crate) fn tell_peer_end(&mut self, token: u32) {
+        let waits = self.has_waiting(token);
         let Some(client) = self.clients.find(token) else {
             return;
         };
-        let waits = client
-            .exchanges
-            .iter()
-            .any(|exchange| exchange.stage == Stage::Waiting);
         if client.peer_end != PeerEnd::Due || waits {
             return;
         }

@@ -7,6 +7,7 @@ mod support;
 use std::net::Shutdown;
 use std::time::Duration;
 
+use portico_channel::layout::peer_end_flag::UNREAD;
 use portico_channel::layout::{event, response_flag as flag};
 use portico_dispatch::QueueOptions;
 use support::{App, Client, Host, Req};
@@ -152,4 +153,44 @@ fn the_end_inside_a_body_that_waits_is_an_error() {
     first.get("/a/next");
     assert_eq!(app.request().target, "/a/next");
     assert!(!app.has(event::PEER_END));
+}
+
+/// So many of one connection are given out before the first is answered.
+const AT_A_TIME: usize = 8;
+
+#[test]
+fn an_end_behind_requests_that_are_not_read_is_told_unless_one_of_those_before_waits() {
+    let mut host = host(LONG);
+    host.route("/b/", 2, QueueOptions::default());
+    let (mut limited, mut free) = (host.app(1), host.app(2));
+    let many = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n").repeat(20);
+    let mut waiting = host.connect();
+    waiting.send(many("/a/x"));
+    let mut request = limited.request();
+    host.until(|stats| {
+        let waiting = stats.queues.iter().map(|queue| queue.waiting);
+        waiting.sum::<u32>() == AT_A_TIME as u32 - 1
+    });
+    end(&host, &waiting);
+    let mut given = host.connect();
+    given.send(many("/b/x"));
+    let requests: Vec<_> = (0..AT_A_TIME).map(|_| free.request()).collect();
+    end(&host, &given);
+    let told = free.next(event::PEER_END);
+    assert_eq!((told.token, told.flags), (requests[0].token, UNREAD));
+    // The other client's end was known before; its requests keep their places in the queue.
+    for number in 1..=20 {
+        limited.answer(&request, &number.to_string());
+        assert_eq!(waiting.answer().text(), number.to_string());
+        if number < 20 {
+            request = limited.request();
+        }
+    }
+    assert_eq!(waiting.rest(), b"");
+    // A program that answers all the same is not hindered.
+    for request in &requests {
+        free.answer(request, "b");
+        assert_eq!(given.answer().text(), "b");
+    }
+    assert_eq!(free.request().target, "/b/x");
 }

@@ -4,6 +4,9 @@
 
 mod commands;
 
+use portico_channel::EventWriter;
+use portico_channel::layout::peer_end_flag;
+
 use crate::core::Core;
 use crate::limits::{FLUSH_BYTES, READ_ROOM_BYTES, READS_PER_TURN};
 use crate::offer::Turn;
@@ -61,14 +64,14 @@ impl Connection {
         });
         for _ in 0..READS_PER_TURN {
             let has_more = self.has_more_for_a_turn();
-            if !self.transport.is_readable() {
-                return Ok(has_more);
-            }
-            if !self.may_read(core) {
+            if !self.transport.is_readable() || !self.may_read(core) {
                 // A peer that has reset the connection can get no answer, so nothing that it sent is kept waiting.
                 // The bytes of a tunnel are of use without an answer.
-                if !has_more && self.is_http() {
+                if !has_more && self.transport.is_ending() && self.is_http() {
                     self.transport.end_if_failed()?;
+                    if self.is_end_unread(core) {
+                        self.transport.arm_unread_end(core);
+                    }
                 }
                 return Ok(has_more);
             }
@@ -97,6 +100,32 @@ impl Connection {
             !protocol.has_held_input()
                 && (!protocol.is_blocked(&self.transport, core) || self.transport.is_handshaking())
         })
+    }
+
+    /// Whether the peer has ended its side behind requests that wait for answers, and nothing can be read for now.
+    fn is_end_unread(&mut self, core: &Core) -> bool {
+        on_protocol!(&self.protocol, protocol => {
+            protocol.waits_for_answers(&self.transport, core)
+                && self.transport.is_end_behind_input(protocol.keeps_input())
+        })
+    }
+
+    /// Writes `PEER_END` of a peer whose time is over, if its end still can't be read.
+    pub(crate) fn write_unread_end(
+        &mut self,
+        core: &mut Core,
+        events: &mut EventWriter<'_>,
+    ) -> Result<(), Stop> {
+        if !self.is_end_unread(core) {
+            return Ok(());
+        }
+        // A peer that is sent something takes it at its pace.
+        if !self.has_output() {
+            let flags = peer_end_flag::UNREAD;
+            self.transport.write_peer_end(core, events, flags)?;
+        }
+        self.transport.arm_unread_end(core);
+        Ok(())
     }
 
     #[inline]
@@ -278,7 +307,7 @@ mod tests {
     #[test]
     fn an_idle_connection_is_a_few_hundred_bytes() {
         assert!(
-            size_of::<Connection>() <= 456,
+            size_of::<Connection>() <= 464,
             "{} bytes",
             size_of::<Connection>()
         );

@@ -34,8 +34,8 @@ pub(crate) struct Core {
     pub(crate) work: VecDeque<u32>,
     /// Connections with output to send before the turn or the submission ends.
     pub(crate) dirty: Vec<u32>,
-    /// Events that arose where none could be written. At most one `CLOSED` and one `TIMEOUT` for each connection, and
-    /// what one turn's accepting adds.
+    /// Events that arose where none could be written. At most one `CLOSED`, one `TIMEOUT` and one `PEER_END` for each
+    /// connection, and what one turn's accepting adds.
     pub(crate) pending: VecDeque<PendingEvent>,
     /// Connections that don't keep the application's process alive.
     pub(crate) unreferenced: usize,
@@ -61,6 +61,9 @@ pub(crate) enum PendingEvent {
     Timeout {
         token: u32,
         kind: u32,
+    },
+    UnreadEnd {
+        token: u32,
     },
     Opened {
         token: u32,

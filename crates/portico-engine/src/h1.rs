@@ -148,14 +148,14 @@ impl H1 {
             _ => false,
         };
         match self.input.phase {
-            _ if self.input.refused.is_some() => transport.write_peer_end(core, events)?,
+            _ if self.input.refused.is_some() => transport.write_peer_end(core, events, 0)?,
             _ if is_cut_short => {
                 let code = ParseErrorCode::InvalidEofState;
                 self.refuse(transport, core, events, code, (&[], 0))?;
             }
-            Phase::Upgrade { .. } | Phase::Raw => transport.write_peer_end(core, events)?,
+            Phase::Upgrade { .. } | Phase::Raw => transport.write_peer_end(core, events, 0)?,
             Phase::Stopped => {}
-            _ if !self.exchanges.is_answered() => transport.write_peer_end(core, events)?,
+            _ if !self.exchanges.is_answered() => transport.write_peer_end(core, events, 0)?,
             _ => {}
         }
         self.input.end_handled = true;

@@ -63,6 +63,11 @@ pub(crate) const LINGER_TOTAL_MS: u64 = 60_000;
 /// Lingering close: bytes dropped at most.
 pub(crate) const LINGER_BYTES: u64 = 1024 * 1024;
 
+/// How long a peer that has ended its side may wait for the requests that are not read for now, while nothing moves,
+/// before the application is told of its end, milliseconds. Node reads without bound and tells of the end at once: a
+/// client that still waits for its answers gets more of them here, and one that has gone holds up nothing for longer.
+pub(crate) const UNREAD_END_MS: u64 = 5_000;
+
 /// How long the application may take to end a connection after `CLIENT_ERROR`, milliseconds.
 pub(crate) const CLIENT_ERROR_MS: u64 = 120_000;
 

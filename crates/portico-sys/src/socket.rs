@@ -134,6 +134,12 @@ pub fn pending_error(socket: impl AsFd) -> i32 {
     }
 }
 
+/// Bytes that have been received and not been read; 0 if the system does not say.
+#[must_use]
+pub fn unread(socket: impl AsFd) -> u64 {
+    rustix::io::ioctl_fionread(socket).unwrap_or(0)
+}
+
 /// `TCP_NODELAY`. Linux hands it down from a listening socket to the connections that it accepts.
 ///
 /// # Errors

@@ -210,7 +210,7 @@ records! {
     PEER_END = 11: PeerEnd {
         /// Connection token.
         token: u32,
-    };
+    } flags(peer_end_flag);
 
     /// A ClientHello awaits its certificate. Answer with `SERVER_NAME`. A ClientHello without a name is not asked about,
     /// as in Node.

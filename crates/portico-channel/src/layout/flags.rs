@@ -75,6 +75,16 @@ numbers! {
 }
 
 numbers! {
+    /// Flags of the event `PEER_END`.
+    peer_end_flag {
+        /// Behind requests that are not read for now, because as many as may be wait for their answers or an upgrade waits
+        /// for earlier ones. Nothing has moved for a time; it is told again while that lasts, and without the flag when
+        /// everything before has been read.
+        UNREAD = 1,
+    }
+}
+
+numbers! {
     /// Values of `deadline` in the event `TIMEOUT`.
     timeout_kind {
         /// No activity for the time set by the listener's `timeout` or by `SET_TIMEOUT`.
@@ -188,6 +198,7 @@ pub const NUMBERS: &[NumbersSchema] = &[
     scheme::SCHEMA,
     body_flag::SCHEMA,
     flushed_flag::SCHEMA,
+    peer_end_flag::SCHEMA,
     timeout_kind::SCHEMA,
     response_flag::SCHEMA,
     shutdown_flag::SCHEMA,

@@ -143,6 +143,22 @@ impl H1 {
         transport.is_paused() || self.exchanges.len() >= core.pipelined_requests
     }
 
+    /// Whether nothing is parsed for want of answers alone: as many are due as may be, or an upgrade stands behind some.
+    pub(crate) fn waits_for_answers(&self, transport: &Transport, core: &Core) -> bool {
+        match self.input.phase {
+            Phase::Upgrade { .. } => self.exchanges.len() > 1,
+            Phase::Head => {
+                !transport.is_paused() && self.exchanges.len() >= core.pipelined_requests
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether something is kept that comes before whatever is read next; behind an upgrade that is not known yet.
+    pub(crate) fn keeps_input(&self) -> bool {
+        self.input.held || matches!(self.input.phase, Phase::Upgrade { .. })
+    }
+
     /// What the application wants of the body in work.
     #[inline]
     pub(super) fn body_wish(&self) -> BodyWish {

@@ -54,6 +54,11 @@ impl Shard {
                     events.tell(0, event::Timeout { token, deadline })?;
                 }
             }
+            PendingEvent::UnreadEnd { token } => {
+                if let Some(connection) = self.connections.find(token) {
+                    connection.write_unread_end(&mut self.core, events)?;
+                }
+            }
             PendingEvent::Opened { token } => {
                 if let Some(connection) = self.connections.find(token) {
                     connection.transport.announce(&self.core, events)?;

@@ -205,6 +205,10 @@ impl Shard {
                     .core
                     .pending
                     .push_back(PendingEvent::Timeout { token, kind }),
+                Expired::TellUnreadEnd => self
+                    .core
+                    .pending
+                    .push_back(PendingEvent::UnreadEnd { token }),
                 Expired::Close => self.end_connection(token, Stop::Close(0)),
             }
         }
@@ -305,6 +309,9 @@ fn index_of(key: u64) -> usize {
 }
 
 #[cfg(test)]
+mod unread_ends;
+
+#[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use std::io::{Read, Write};
@@ -317,7 +324,7 @@ mod tests {
     use crate::limits::CLIENT_ERROR_MS;
     use crate::{ListenerId, ListenerOptions};
 
-    fn adopted(shard: &mut Shard, listener: ListenerId, words: &str) -> UnixStream {
+    pub(super) fn adopted(shard: &mut Shard, listener: ListenerId, words: &str) -> UnixStream {
         let (mut ours, theirs) = UnixStream::pair().unwrap();
         ours.set_nonblocking(true).unwrap();
         ours.write_all(words.as_bytes()).unwrap();
@@ -341,7 +348,7 @@ mod tests {
     }
 
     /// Moves the time on by so much, and has what is due done.
-    fn pass(shard: &mut Shard, by_ms: u64) {
+    pub(super) fn pass(shard: &mut Shard, by_ms: u64) {
         shard.core.clock.advance(by_ms);
         shard.handle_expired();
     }

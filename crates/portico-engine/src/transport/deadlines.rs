@@ -5,6 +5,7 @@
 //! | `Close` | the peer broke the protocol, or our side has ended | [`CLIENT_ERROR_MS`] later, counted anew from each byte that moves | the connection closes |
 //! | `Handshake` | a TLS connection is accepted | after `handshake_timeout`, unless the handshake is complete | `TIMEOUT`, `HANDSHAKE` |
 //! | `KeepAlive` | every request is answered | after `keep_alive_timeout` and its buffer without a byte, unless a request's head is there | `TIMEOUT`, `KEEP_ALIVE`; of a connection that the application never heard of: closes |
+//! | `UnreadEnd` | the peer has ended its side behind requests that are not read for now | after [`UNREAD_END_MS`] without a byte | `PEER_END`, `UNREAD`, if that is still so |
 //! | `Inactivity` | always, if `timeout` or `SET_TIMEOUT` asks for it | after so long without a byte | `TIMEOUT`, `INACTIVE`, once until bytes move again |
 //!
 //! They stand in the order in which they are looked at. Times are milliseconds of the monotonic clock; 0 means none.
@@ -13,7 +14,7 @@
 //! and `min_bytes_per_second` ([`crate::pace`]) are checked in intervals for all connections of a listener, as in Node;
 //! a socket that [lingers](super::lingering) has its time there.
 
-use crate::limits::CLIENT_ERROR_MS;
+use crate::limits::{CLIENT_ERROR_MS, UNREAD_END_MS};
 
 /// A timer of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,14 +22,16 @@ pub(super) enum Timer {
     Close,
     Handshake,
     KeepAlive,
+    UnreadEnd,
     Inactivity,
 }
 
 impl Timer {
-    const ALL: [Self; 4] = [
+    const ALL: [Self; 5] = [
         Self::Close,
         Self::Handshake,
         Self::KeepAlive,
+        Self::UnreadEnd,
         Self::Inactivity,
     ];
 }
@@ -55,6 +58,8 @@ pub(super) struct Deadlines {
     idle_from_ms: u64,
     /// How long it may wait.
     idle_wait_ms: u32,
+    /// Since when the peer's end is known and can't be read, 0: it isn't so. What moves later counts anew.
+    unread_end_from_ms: u64,
     /// `SET_TIMEOUT`; `None`: the listener's.
     inactivity_ms: Option<u32>,
     /// Whether inactivity has been told since bytes moved last.
@@ -71,6 +76,7 @@ impl Deadlines {
             handshake_ms: 0,
             idle_from_ms: 0,
             idle_wait_ms: 0,
+            unread_end_from_ms: 0,
             inactivity_ms: None,
             inactivity_told: false,
             active_ms: now_ms,
@@ -88,6 +94,8 @@ impl Deadlines {
             Timer::Handshake => is_handshaking.then_some(self.handshake_ms),
             Timer::KeepAlive => (is_idle && !is_handshaking)
                 .then(|| self.idle_from_ms.max(self.active_ms) + u64::from(self.idle_wait_ms)),
+            Timer::UnreadEnd => (self.unread_end_from_ms != 0)
+                .then(|| self.unread_end_from_ms.max(self.active_ms) + UNREAD_END_MS),
             // As in Node, the keep-alive timeout takes its place while a connection is idle.
             Timer::Inactivity if is_handshaking || is_idle && !situation.has_output => None,
             Timer::Inactivity => {
@@ -148,6 +156,7 @@ impl Deadlines {
                     self.idle_from_ms = 0;
                     self.inactivity_told = true;
                 }
+                Timer::UnreadEnd => self.unread_end_from_ms = 0,
                 Timer::Inactivity => self.inactivity_told = true,
             }
             return Some(timer);
@@ -183,6 +192,15 @@ impl Deadlines {
     #[inline]
     pub(super) fn disarm_keep_alive(&mut self) {
         self.idle_from_ms = 0;
+    }
+
+    /// Arms `UnreadEnd`. False: it is.
+    pub(super) fn arm_unread_end(&mut self, now_ms: u64) -> bool {
+        let is_new = self.unread_end_from_ms == 0;
+        if is_new {
+            self.unread_end_from_ms = now_ms;
+        }
+        is_new
     }
 
     /// Arms `Inactivity` with a time of the connection's own; 0 disarms it.
@@ -250,6 +268,22 @@ mod tests {
         assert_eq!(deadlines.expire(900, SENDING), None);
         assert!(deadlines.touch(900));
         assert_eq!(deadlines.expire(1400, SENDING), Some(Timer::Inactivity));
+    }
+
+    #[test]
+    fn an_end_that_cannot_be_read_is_told_when_nothing_has_moved_for_a_time() {
+        let mut deadlines = Deadlines::new(0);
+        assert!(deadlines.arm_unread_end(1000) && !deadlines.arm_unread_end(2000));
+        assert_eq!(deadlines.enter(QUIET), Some(1000 + UNREAD_END_MS));
+        deadlines.touch(3000);
+        assert_eq!(deadlines.expire(2999 + UNREAD_END_MS, QUIET), None);
+        let due_ms = 3000 + UNREAD_END_MS;
+        assert_eq!(deadlines.expire(due_ms, QUIET), Some(Timer::UnreadEnd));
+        assert_eq!(
+            deadlines.expire(2 * due_ms, QUIET),
+            None,
+            "until it is armed again"
+        );
     }
 
     #[test]

@@ -68,13 +68,15 @@ impl Transport {
         Ok(())
     }
 
+    /// Writes `PEER_END` with these flags ([`peer_end_flag`](portico_channel::layout::peer_end_flag)).
     pub(crate) fn write_peer_end(
         &mut self,
         core: &Core,
         events: &mut EventWriter<'_>,
+        flags: u32,
     ) -> Result<(), Stop> {
         self.announce(core, events)?;
-        events.tell(0, event::PeerEnd { token: self.token })?;
+        events.tell(flags, event::PeerEnd { token: self.token })?;
         Ok(())
     }
 }

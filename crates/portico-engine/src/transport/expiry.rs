@@ -13,6 +13,8 @@ pub(crate) enum Expired {
     Nothing,
     /// Tell the application ([`timeout_kind`]).
     Tell(u32),
+    /// Tell the application of the peer's end, if it still can't be read.
+    TellUnreadEnd,
     /// Close: the application has nothing to say about it.
     Close,
 }
@@ -52,6 +54,13 @@ impl Transport {
     pub(crate) fn arm_close(&mut self, core: &mut Core) {
         self.deadlines.arm_close(core.clock.now_ms());
         self.enter_deadline(core);
+    }
+
+    /// The peer has ended its side, and what it sent before waits for answers: gives these a time.
+    pub(crate) fn arm_unread_end(&mut self, core: &mut Core) {
+        if self.deadlines.arm_unread_end(core.clock.now_ms()) {
+            self.enter_deadline(core);
+        }
     }
 
     /// The connection has been accepted: arms what holds from then on.
@@ -99,6 +108,7 @@ impl Transport {
             Some(Timer::KeepAlive) if !self.announced => return Expired::Close,
             Some(Timer::KeepAlive) => Expired::Tell(timeout_kind::KEEP_ALIVE),
             Some(Timer::Handshake) => Expired::Tell(timeout_kind::HANDSHAKE),
+            Some(Timer::UnreadEnd) => Expired::TellUnreadEnd,
             Some(Timer::Inactivity) => Expired::Tell(timeout_kind::INACTIVE),
         };
         self.enter_deadline(core);

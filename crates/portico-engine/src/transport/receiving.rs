@@ -61,6 +61,21 @@ impl Transport {
         Ok(())
     }
 
+    /// Whether the kernel has reported the peer's end, or it has been read.
+    #[inline]
+    pub(crate) fn is_ending(&self) -> bool {
+        self.hang_up || self.ended
+    }
+
+    /// Whether something lies before the peer's end, with `is_kept` of what has been read. Else the end is read if it is next.
+    pub(crate) fn is_end_behind_input(&mut self, is_kept: bool) -> bool {
+        if !is_kept && self.is_ending() && socket::unread(&self.socket) == 0 {
+            self.end_input();
+            return false;
+        }
+        self.is_ending()
+    }
+
     /// Whether the peer's end has been read.
     #[inline]
     pub(crate) fn has_peer_ended(&self) -> bool {

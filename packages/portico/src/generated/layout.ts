@@ -66,6 +66,7 @@ export const SCHEME_HTTP = 0;
 export const SCHEME_HTTPS = 1;
 export const BODY_FLAG_LAST = 1;
 export const FLUSHED_FLAG_NAMED = 1;
+export const PEER_END_FLAG_UNREAD = 1;
 export const TIMEOUT_KIND_INACTIVE = 0;
 export const TIMEOUT_KIND_REQUEST = 1;
 export const TIMEOUT_KIND_KEEP_ALIVE = 2;

@@ -180,6 +180,18 @@ export function emitClose(response: Closable): void {
   response.emit('close');
 }
 
+/**
+ * The peer has ended its side behind requests that the engine does not read, since enough of them wait for answers, and none
+ * has come for a time. Where the server answers on regardless, or an answer or a body is on its way, so do we: it is told
+ * again.
+ */
+export function unreadEnd(connection: Connection): void {
+  const { current, server: { server } } = connection;
+  const moves = connection.orphanedAcks > 0 || current !== null && hasAcks(current) || findUnread(connection) !== undefined;
+  if (connection.tunnel || connection.destroying || connection.closed || server.httpAllowHalfOpen === true || moves) return;
+  endSide(connection);
+}
+
 /** The peer has ended its side while a request is in flight. */
 export function peerEnded(connection: Connection): void {
   if (connection.tunnel) {
@@ -205,7 +217,7 @@ function endWithPeer(connection: Connection): void {
   if (!connection.ended && (connection.orphanedAcks > 0 || current !== null && hasAcks(current))) return;
   if (!connection.ended && connection.stopsReading && hasMuchWaiting(connection)) return;
   // Nor where a body waits for its reader.
-  const unread = [current, ...connection.queue ?? []].find((exchange) => exchange?.request.destroyed === false && stopsNode(exchange));
+  const unread = findUnread(connection);
   if (unread) {
     connection.peerHasEnded = false;
     unread.request.once('end', () => {
@@ -217,7 +229,16 @@ function endWithPeer(connection: Connection): void {
   const last = connection.queue?.at(-1) ?? current;
   if (last !== null && isBeingRead(last)) return void setImmediate(endWithPeer, connection);
   connection.peerHasEnded = false;
-  // The socket's 'end' is what the server listens to.
+  endSide(connection);
+}
+
+/** A request of which so much is unread that Node would not read on. */
+function findUnread({ current, queue }: Connection): Exchange | null | undefined {
+  return [current, ...queue ?? []].find((exchange) => exchange?.request.destroyed === false && stopsNode(exchange));
+}
+
+/** The peer's side ends for the program. The socket's 'end' is what the server listens to. */
+function endSide(connection: Connection): void {
   if (connection.hasSocket) endReadable(connection.laneSocket);
   else followPeer(connection);
 }

@@ -12,7 +12,7 @@ import net = require('node:net');
 import * as layout from '../generated/layout';
 import { receiveRequest } from '../http/dispatch';
 import { completeBody, endBytes, receiveBody, receiveEnd } from '../http/body';
-import { connectionLost, flushed, flushedOf, peerEnded } from '../http/lifecycle';
+import { connectionLost, flushed, flushedOf, peerEnded, unreadEnd } from '../http/lifecycle';
 import { callbackFailed, clientError } from '../http/client-error';
 import { timedOut } from '../http/timeouts';
 import { hasPatchedEmit, isHeard } from '../node/observation';
@@ -133,7 +133,8 @@ function dispatchScoped(connection: Connection, kind: number, at: number): void 
     case layout.EVENT_RAW: return receiveRaw(connection, takeBytes(slab, (at << 2) + words[at + layout.EventRaw.BYTES_OFFSET],
       words[at + layout.EventRaw.BYTES_LENGTH]));
     case layout.EVENT_CLOSED: return closed(connection, at);
-    case layout.EVENT_PEER_END: return peerEnded(connection);
+    case layout.EVENT_PEER_END:
+      return (flagsOf(words, at) & layout.PEER_END_FLAG_UNREAD) === 0 ? peerEnded(connection) : unreadEnd(connection);
     case layout.EVENT_CLIENT_ERROR: return clientError(connection, at);
     case layout.EVENT_TIMEOUT: return timedOut(connection, words[at + layout.EventTimeout.DEADLINE]);
     default: return tls.dispatchTls(connection, kind, at);

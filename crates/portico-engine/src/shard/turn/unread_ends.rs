@@ -1,0 +1,174 @@
+//! Peers that have ended their side behind requests that are not read for now, on a clock of the tests' own.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::io::{ErrorKind, Read};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+
+use portico_channel::layout::{event, peer_end_flag, response_flag as flag};
+use portico_channel::{CommandWriter, EventWriter, Records, Response};
+
+use super::tests::{adopted, pass};
+use super::*;
+use crate::ListenerOptions;
+use crate::limits::UNREAD_END_MS;
+
+const GET: &str = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+const UPGRADE: &str = "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n";
+/// Requests of one connection that are taken up before the first is answered.
+const MOST: usize = 8;
+/// A time by which it is not told, and twice of it one by which it is.
+const HALF_MS: u64 = UNREAD_END_MS / 2 + 1;
+
+struct Peer {
+    shard: Shard,
+    stream: UnixStream,
+    token: u32,
+    answered: u32,
+}
+
+impl Peer {
+    /// Sends its words and ends its side. Returns what is told of it, too.
+    fn ended(words: &str) -> (Self, Vec<Told>) {
+        let mut shard = Shard::new().unwrap();
+        shard.limit_pipelining(MOST);
+        let listener = shard.create_listener(ListenerOptions::default());
+        let stream = adopted(&mut shard, listener, words);
+        stream.shutdown(Shutdown::Write).unwrap();
+        let mut peer = Self {
+            shard,
+            stream,
+            token: 0,
+            answered: 0,
+        };
+        let told = peer.told();
+        (peer, told)
+    }
+
+    /// What the next turns tell.
+    fn told(&mut self) -> Vec<Told> {
+        let mut memory = vec![0; 64 * 1024];
+        let mut events = EventWriter::new(&mut memory);
+        for _ in 0..4 {
+            let outcome = self.shard.turn(None, &mut events);
+            assert!(!matches!(outcome, TurnOutcome::NeedSpace(_)));
+        }
+        let records = Records::new(events.written()).map(Result::unwrap);
+        let mut told = Vec::new();
+        for record in records {
+            self.token = record.token();
+            match record.kind() {
+                event::OPEN => {}
+                event::REQUEST => told.push(Told::Request),
+                event::PEER_END if record.flags() & peer_end_flag::UNREAD != 0 => {
+                    told.push(Told::UnreadEnd);
+                }
+                event::PEER_END => told.push(Told::End),
+                event::CLOSED => told.push(Told::Closed),
+                other => panic!("{other}"),
+            }
+        }
+        told
+    }
+
+    /// What is told when so much time has passed.
+    fn after(&mut self, ms: u64) -> Vec<Told> {
+        pass(&mut self.shard, ms);
+        self.told()
+    }
+
+    /// Answers so many requests, and returns what is told then.
+    fn answer(&mut self, count: u32) -> Vec<Told> {
+        let mut commands = CommandWriter::new();
+        for _ in 0..count {
+            self.answered += 1;
+            let response = Response {
+                status: 204,
+                flags: flag::END,
+                reason: b"None",
+                ..Response::default()
+            };
+            commands.respond(self.token, self.answered, &response);
+        }
+        self.shard.apply(commands.as_bytes(), None).unwrap();
+        self.told()
+    }
+
+    /// How many answers have come.
+    fn answers(&mut self) -> usize {
+        let mut text = Vec::new();
+        match self.stream.read_to_end(&mut text) {
+            Err(error) if error.kind() != ErrorKind::WouldBlock => panic!("{error}"),
+            _ => {}
+        }
+        String::from_utf8(text)
+            .unwrap()
+            .matches("HTTP/1.1 204")
+            .count()
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Request,
+    UnreadEnd,
+    End,
+    Closed,
+}
+
+#[test]
+fn an_end_behind_requests_that_are_not_read_is_told_when_no_answer_comes_for_a_time() {
+    for words in [GET.repeat(20), GET.repeat(3000)] {
+        let (mut peer, told) = Peer::ended(&words);
+        assert_eq!(told, [Told::Request; MOST]);
+        assert_eq!(peer.after(HALF_MS), []);
+        // What moves in between counts anew.
+        assert_eq!(peer.answer(1), [Told::Request]);
+        assert_eq!(peer.after(HALF_MS), []);
+        assert_eq!(peer.after(HALF_MS), [Told::UnreadEnd]);
+        // The application goes on all the same, and then does not: it is told again.
+        assert_eq!(peer.answer(2), [Told::Request; 2]);
+        assert_eq!(peer.after(UNREAD_END_MS), [Told::UnreadEnd]);
+        assert_eq!(peer.after(UNREAD_END_MS), [Told::UnreadEnd]);
+    }
+}
+
+#[test]
+fn a_peer_that_has_ended_its_side_gets_all_answers_and_its_end_counts_behind_the_last_request() {
+    let (mut peer, _) = Peer::ended(&GET.repeat(20));
+    assert_eq!(peer.answer(8), [Told::Request; 8]);
+    let rest = [
+        Told::Request,
+        Told::Request,
+        Told::Request,
+        Told::Request,
+        Told::End,
+    ];
+    assert_eq!(peer.answer(8), rest);
+    assert_eq!(peer.after(UNREAD_END_MS), []);
+    assert_eq!(peer.answer(4), [Told::Closed]);
+    assert_eq!(peer.answers(), 20);
+}
+
+#[test]
+fn an_end_with_nothing_before_it_is_told_at_once() {
+    let (mut peer, told) = Peer::ended(&GET.repeat(MOST));
+    assert_eq!(told.len(), MOST + 1);
+    assert_eq!(told.last(), Some(&Told::End));
+    assert_eq!(peer.after(UNREAD_END_MS), []);
+    assert_eq!(peer.answer(8), [Told::Closed]);
+}
+
+#[test]
+fn an_end_behind_an_upgrade_that_waits_is_told_after_the_same_time() {
+    for words in [format!("{GET}{UPGRADE}"), format!("{GET}{UPGRADE}more")] {
+        let (mut peer, told) = Peer::ended(&words);
+        assert_eq!(told, [Told::Request; 2]);
+        assert_eq!(peer.after(HALF_MS), []);
+        assert_eq!(peer.after(HALF_MS), [Told::UnreadEnd]);
+    }
+    // Alone it waits for the application, which has only to say what it is.
+    let (mut peer, told) = Peer::ended(UPGRADE);
+    assert_eq!(told, [Told::Request]);
+    assert_eq!(peer.after(UNREAD_END_MS), []);
+}
