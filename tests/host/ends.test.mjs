@@ -33,12 +33,12 @@ const DESTROYED = [
 
 test('an exception that is caught ends in the answer that node:http gives', async () => {
   const { failures } = await matrix(THROWN.map(parseRow), { drives: ['hosted'] });
-  assert.equal(failures.map((failure) => describe(failure, 'this')).join('\n'), '');
+  assert.equal(failures.map((failure) => describe(failure)).join('\n'), '');
 });
 
 test('a request that is destroyed before it has been read ends with a reset, as with node:http', async () => {
   const { failures, chosen } = await matrix(DESTROYED.map(parseRow), { drives: ['hosted'] });
-  assert.equal(failures.map((failure) => describe(failure, 'this')).join('\n'), '');
+  assert.equal(failures.map((failure) => describe(failure)).join('\n'), '');
   // Elsewhere what has been read ahead is a reason to differ; here it is none.
   assert.deepEqual([...chosen], []);
 });

@@ -21,6 +21,9 @@ const READ_BYTES = 65_536;
 const REST_MS = 10;
 /** How long a client rests that reads late or stalls; keepAliveTimeout of a hasty server is 400 ms. */
 const STALL_MS = 700;
+const BEHIND_MS = 20;
+const SPLIT_MS = 15;
+const SLOW_MS = 2;
 /** How long what a client has sent may take to be seen before the client leaves. */
 const SEEN_MS = 40;
 const DATE = /^date: /i;
@@ -31,10 +34,10 @@ const wait = (milliseconds) => new Promise((resolve) => setTimeout(resolve, mill
 /**
  * Runs `row` against `endpoint` ({ port, folder }), with `id` as the number that the server knows it by. Resolves with
  * `{ 'answer 1', 'head 1', ..., end }`: short texts that can be compared. Calls `onQuiet` when it only waits, and `ping`,
- * which asks whether the server's process is alive, before it says that the row hangs.
+ * which resolves when the server's process has had a turn, before it says that the row hangs and where it rests between parts.
  */
 export function runRow(row, id, endpoint, { onQuiet, ping }) {
-  return new RowClient(row, id, endpoint).run(onQuiet, ping);
+  return new RowClient(row, id, endpoint, ping).run(onQuiet);
 }
 
 class RowClient {
@@ -49,8 +52,10 @@ class RowClient {
   #wakers = [];
 
   #late;
+  #ping;
 
-  constructor(row, id, endpoint) {
+  constructor(row, id, endpoint, ping) {
+    this.#ping = ping;
     this.#row = row;
     this.#id = id;
     this.#late = row.reader === 'late';
@@ -59,8 +64,8 @@ class RowClient {
     this.#socket = this.#connect(endpoint.port);
   }
 
-  async run(onQuiet, ping) {
-    const watcher = this.#watchForHang(onQuiet, ping);
+  async run(onQuiet) {
+    const watcher = this.#watchForHang(onQuiet);
     await this.#send().catch(() => undefined);
     while (this.#end === undefined) await this.#change();
     clearInterval(watcher);
@@ -154,22 +159,28 @@ class RowClient {
   async #sendBody(head, body, behind, arrival) {
     if (arrival === 'behind') {
       await this.#write(head);
-      await wait(20);
+      await this.#rest(BEHIND_MS);
       return this.#write(Buffer.concat([body, behind]));
     }
     const whole = Buffer.concat([head, body, behind]);
     if (arrival === 'cut' || arrival === 'reset') {
       await this.#write(whole.subarray(0, head.length + (body.length >> 1)));
-      return wait(SEEN_MS);
+      return this.#rest(SEEN_MS);
     }
     const cuts = cutsOf(arrival, head.length, whole.length);
     let from = 0;
     for (const to of [...cuts, whole.length]) {
       await this.#write(whole.subarray(from, to));
-      if (to < whole.length) await (arrival === 'slow' && body.length <= 100 ? tick() : wait({ slow: 2, split: 15, stalled: STALL_MS }[arrival]));
+      if (to < whole.length) await (arrival === 'slow' ? (body.length <= 100 ? tick() : wait(SLOW_MS)) : this.#rest(arrival === 'split' ? SPLIT_MS : STALL_MS));
       from = to;
     }
     return undefined;
+  }
+
+  /** Resolves when the server's process has seen what was sent, however busy the machine is: what follows is a part of its own. */
+  async #rest(milliseconds) {
+    await wait(milliseconds);
+    await this.#ping();
   }
 
   /** Resolves when the kernel has the bytes; rejects when the connection has ended. */
@@ -206,7 +217,7 @@ class RowClient {
     this.#wake();
   }
 
-  #watchForHang(onQuiet, ping) {
+  #watchForHang(onQuiet) {
     let [before, since, pinged] = ['', Date.now(), false];
     const began = since;
     return setInterval(() => {
@@ -220,7 +231,7 @@ class RowClient {
         if (silentMs > LAST_CHANCE_MS) this.#ended('hangs');
       } else {
         if (silentMs > QUIET_MS) onQuiet();
-        if (silentMs > SILENCE_MS) ping().then(() => ([since, pinged] = [Date.now(), true]));
+        if (silentMs > SILENCE_MS) this.#ping().then(() => ([since, pinged] = [Date.now(), true]));
       }
     }, 100);
   }

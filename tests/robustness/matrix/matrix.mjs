@@ -2,10 +2,10 @@
 
 import { DRIVES, nodeProgram, startDrive } from './drives.mjs';
 import { MEMORY_ROWS, excess, inMiB, measure } from './memory-rows.mjs';
-import { runRows } from './running.mjs';
-import { Judge } from './verdict.mjs';
+import { Oracle } from './oracle.mjs';
+import { Judge, judgeRows } from './verdict.mjs';
 
-/** So many rows are run on node:http, and then on each drive. */
+/** So many rows are run on node:http and on each drive before what differs is run again. */
 const BATCH = 500;
 
 /**
@@ -23,38 +23,35 @@ export async function matrix(rows, { node = 'this', drives = DRIVES, log = () =>
   let newestDrive;
   const newest = nodeProgram('26') === program ? undefined : () => (newestDrive ??= start('stock', nodeProgram('26')));
   try {
-    const stock = await start('stock', program);
+    const oracle = new Oracle({ stock: await start('stock', program), newest });
     const judges = new Map();
-    for (const name of drives) judges.set(name, new Judge({ drive: await start(name, program), stock, newest }));
-    const ran = await runBatches(rows, { stock, judges, deadline, log, node });
+    for (const name of drives) judges.set(name, new Judge(await start(name, program), oracle));
+    const ran = await runBatches(rows, { oracle, judges, deadline, log, node });
     return { ...summed(judges), ran };
   } finally {
     for (const drive of started) await drive.stop();
   }
 }
 
-async function runBatches(rows, { stock, judges, deadline, log, node }) {
+async function runBatches(rows, { oracle, judges, deadline, log, node }) {
   for (let from = 0; from < rows.length; from += BATCH) {
     if (performance.now() > deadline) return from;
     const batch = rows.slice(from, from + BATCH);
     const began = performance.now();
-    const { outcomes } = await runRows(batch, stock);
-    const known = new Map([...outcomes].map(([name, outcome]) => [name, [outcome]]));
-    log(`Node ${node}: rows ${from + 1} to ${from + batch.length} of ${rows.length} on node:http, ${seconds(began)}`);
-    for (const [name, judge] of judges) await runBatch(batch, known, { name, judge, log, node });
+    const before = new Map([...judges].map(([name, { failures, flaky }]) => [name, [failures.length, flaky.length]]));
+    await judgeRows(batch, [...judges.values()], oracle);
+    log(`Node ${node}: rows ${from + 1} to ${from + batch.length} of ${rows.length}, ${seconds(began)}`);
+    for (const [name, judge] of judges) logFound(name, judge, before.get(name), { log, node });
   }
   return rows.length;
 }
 
-async function runBatch(batch, known, { name, judge, log, node }) {
-  const began = performance.now();
-  const [failures, flaky] = [judge.failures.length, judge.flaky.length];
-  await judge.judge(batch, known);
+function logFound(name, judge, [failures, flaky], { log, node }) {
   const found = judge.failures.slice(failures);
   const unsteady = judge.flaky.slice(flaky);
-  log(`Node ${node}, ${name}: ${plural(found.length, 'difference')}, ${unsteady.length} flaky, ${seconds(began)}`);
-  for (const failure of found) log(describe(failure, node));
-  for (const difference of unsteady) log(`  flaky: ${describe(difference, node).trimStart()}`);
+  log(`Node ${node}, ${name}: ${plural(found.length, 'difference')}, ${unsteady.length} flaky`);
+  for (const failure of found) log(`  ${describe(failure)}\n    ${command(failure, node)}`);
+  for (const difference of unsteady) log(`  flaky: ${describe(difference)}\n    ${command(difference, node)}`);
 }
 
 function summed(judges) {
@@ -91,10 +88,13 @@ async function measureOn(name, row, node) {
   }
 }
 
-/** A difference in words, with the command that runs its row again. */
-export function describe({ row, drive, field, portico, node: expected, times }, node) {
-  return `  ${field}: ${portico} ${times && `(${times})`}\n    node:http: ${expected}\n    node tests/robustness/matrix/run.mjs --node ${node} --drive ${drive} --row ${row}`;
+/** A difference in one line. */
+export function describe({ row, drive, field, portico, node, times }) {
+  return `${drive} ${row}: ${field}: ${portico || 'nothing'}${times && ` (${times})`}, node:http: ${node || 'nothing'}`;
 }
+
+/** The command that runs its row again. */
+const command = ({ row, drive }, node) => `node tests/robustness/matrix/run.mjs --node ${node} --drive ${drive} --row ${row}`;
 
 /** A number with its noun. */
 export const plural = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'}`;

@@ -87,6 +87,13 @@ function* product([[dimension, values], ...rest]) {
   }
 }
 
+/** The rows whose clients send the same bytes as that of `row`, at once or in other parts. */
+export function otherArrivals(row) {
+  const joined = ['at-once', 'behind', 'split'];
+  if (![...joined, 'slow', 'stalled'].includes(row.arrival)) return [];
+  return joined.map((arrival) => named({ ...row, arrival })).filter((other) => other.name !== row.name && isOwn(other));
+}
+
 /** One row for each behaviour, always the same ones. */
 export function spreadRows() {
   return readFileSync(new URL('spread.txt', import.meta.url), 'utf8').trim().split('\n').map(parseRow);

@@ -87,7 +87,7 @@ async function showRow(row, { node: nodes, drive: drives, times }) {
       const counts = new Map();
       for (let round = 0; round < Number(times); round++) {
         const { outcomes, strays } = await runRows([row], drive);
-        const text = [...Object.entries(outcomes.get(row.name)).map(([field, value]) => `  ${field}: ${value}`), ...strays].join('\n');
+        const text = [...Object.entries(outcomes.get(row.name)[0]).map(([field, value]) => `  ${field}: ${value}`), ...strays].join('\n');
         counts.set(text, (counts.get(text) ?? 0) + 1);
       }
       for (const [text, count] of counts) console.log(`${name === 'stock' ? 'node:http' : name}, Node ${node}, ${count} of ${times}:\n${text}`);

@@ -8,21 +8,21 @@ const CAPACITY = 80;
 let lastId = 0;
 
 /**
- * Runs `rows` against `drive`, so much at a time as `capacity` says: with 1, each row is alone, but for those that wait in
- * silence. Resolves with `{ outcomes: Map(name -> observed), strays }`.
+ * Runs `rows` against `drive`, each `times` times, so much at a time as `capacity` says: with 1, each is alone, but for those that
+ * wait in silence. Resolves with `{ outcomes: Map(name -> list of observed), strays }`.
  */
-export async function runRows(rows, drive, capacity = CAPACITY) {
-  const ids = new Map(rows.map((row) => [row.name, String(++lastId).padStart(7, '0')]));
-  const outcomes = new Map();
+export async function runRows(rows, drive, { capacity = CAPACITY, times = 1 } = {}) {
+  const runs = Array.from({ length: times }, () => rows.map((row) => ({ row, id: String(++lastId).padStart(7, '0') }))).flat();
+  const outcomes = new Map(rows.map(({ name }) => [name, []]));
   const ping = () => drive.ping();
-  await weighed(rows, capacity, async (row, onQuiet) => {
-    outcomes.set(row.name, await runRow(row, ids.get(row.name), drive.endpoint(serverOf(row)), { onQuiet, ping }));
+  await weighed(runs, capacity, async (run, onQuiet) => {
+    run.observed = await runRow(run.row, run.id, drive.endpoint(serverOf(run.row)), { onQuiet, ping });
   });
   if (drive.failure) throw new Error(drive.failure);
-  const { events, strays } = await drive.events([...ids.values()]);
-  for (const { name, watching } of rows) {
-    const { request = 'never came', response = 'never came', handler = '' } = events[ids.get(name)] ?? {};
-    Object.assign(outcomes.get(name), { handler }, watching === 'watched' && { request, response });
+  const { events, strays } = await drive.events(runs.map(({ id }) => id));
+  for (const { row: { name, watching }, id, observed } of runs) {
+    const { request = 'never came', response = 'never came', handler = '' } = events[id] ?? {};
+    outcomes.get(name).push({ ...observed, handler, ...(watching === 'watched' && { request, response }) });
   }
   return { outcomes, strays };
 }
@@ -33,22 +33,22 @@ function serverOf({ connection, framing, server }) {
   return framing === 'expect-listener' ? 'expectant' : 'patient';
 }
 
-async function weighed(rows, capacity, run) {
-  const queue = [...rows];
+async function weighed(runs, capacity, start) {
+  const queue = [...runs];
   const running = new Set();
   let load = 0;
   let wake;
   while (queue.length > 0) {
-    while (queue.length > 0 && (load === 0 || load + weightOf(queue[0]) <= capacity)) {
-      const row = queue.shift();
-      let weight = weightOf(row);
+    while (queue.length > 0 && (load === 0 || load + weightOf(queue[0].row) <= capacity)) {
+      const run = queue.shift();
+      let weight = weightOf(run.row);
       load += weight;
       const release = () => {
         load -= weight;
         weight = 0;
         wake?.();
       };
-      const job = run(row, release).finally(() => {
+      const job = start(run, release).finally(() => {
         release();
         running.delete(job);
       });

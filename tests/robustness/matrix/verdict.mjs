@@ -2,127 +2,157 @@
 //
 // node:http itself does not always do the same: where a connection is ended while the client still sends, the order of
 // packets decides. So a row that differs is run again, at last alone on both sides, and what node:http did once is
-// allowed. A hang or an answer that node:http never gives is a fault if it comes once while the row is alone; all else, and
+// allowed. A hang or an answer that node:http never gives is a fault if it comes while the row is alone; all else, and
 // what a reset took, must differ every time. What differs otherwise, in company or at times, is told apart, as flaky.
+//
+// Nothing is a fault that does not come again when the row is run more often; and what does not come every time is none
+// if node:http does it with the same bytes in other packets.
 
 import { chosenFor } from './chosen-differences.mjs';
+import { runAlone } from './oracle.mjs';
 import { runRows } from './running.mjs';
 
-/** How often a row that differs is run again on node:http beside others. */
-const TOGETHER = 3;
-/** How often on each side, alone. A row that hangs there takes long, and is not run so often. */
+/** How often a row that differs is run on each side, alone. */
 const ALONE = 5;
-const ALONE_HANGING = 2;
+/** And how often once more before it is called a fault. */
+const CONFIRMING = 10;
 
-/** Judges the rows of one drive; asks node:http of the same version, and the newest one's, where it must. */
+/**
+ * Runs `rows` on node:http and on the drives of `judges`, all at a time, and has them judge what differs. Rows that are run
+ * alone are so on their own drive.
+ */
+export async function judgeRows(rows, judges, oracle) {
+  await Promise.all([oracle.begin(rows), ...judges.map((judge) => judge.run(rows))]);
+  await oracle.runTogether(suspectsOf(rows, judges));
+  const suspects = suspectsOf(rows, judges);
+  await Promise.all([oracle.runAlone(suspects, ALONE), ...judges.map((judge) => judge.runAlone(suspects))]);
+  await Promise.all(judges.map((judge) => judge.classify(rows)));
+  for (const judge of judges) await judge.confirm();
+}
+
+const suspectsOf = (rows, judges) => rows.filter((row) => judges.some((judge) => judge.suspects(row)));
+
+/** Judges the rows of one drive; asks `oracle`, which may be another's too. */
 export class Judge {
   #drive;
-  #stock;
-  #newest;
-  #asked = new Map();
+  #oracle;
+  /** What each row came to: in company, and alone. */
+  #seen = new Map();
+  #doubted = [];
   failures = [];
   flaky = [];
   /** Reason -> the differences that it explains. */
   chosen = new Map();
 
-  /** `newest` starts node:http of the newest Node, which is asked only about rows that hang; undefined: `stock` is one. */
-  constructor({ drive, stock, newest }) {
+  constructor(drive, oracle) {
     this.#drive = drive;
-    this.#stock = stock;
-    this.#newest = newest;
+    this.#oracle = oracle;
   }
 
-  /** Runs `rows`. `known` is what node:http made of them, lists of outcomes by name, and learns what else it does. */
-  async judge(rows, known) {
+  /** Runs rows for the first time. */
+  async run(rows) {
     const { outcomes, strays } = await runRows(rows, this.#drive);
-    let suspects = rows.filter(({ name }) => isSuspect(outcomes.get(name), known.get(name)));
-    for (let round = 0; suspects.length > 0 && round < TOGETHER; round++) {
-      const again = await runRows(suspects, this.#stock);
-      for (const { name } of suspects) known.get(name).push(again.outcomes.get(name));
-      suspects = suspects.filter(({ name }) => isSuspect(outcomes.get(name), known.get(name)));
-    }
-    await this.#follow(suspects, outcomes, known);
-    this.failures.push(...strays.map((stack) => ({ row: 'none', drive: this.#drive.name, field: 'exception', portico: stack, node: '', times: '' })));
+    this.#seen = new Map(rows.map(({ name }) => [name, { company: outcomes.get(name), alone: [] }]));
+    this.failures.push(...strays.map((stack) => ({ row: 'none', drive: this.#drive.name, field: 'exception', portico: stack, node: 'none', times: '' })));
   }
 
-  /** Runs rows that differ alone, on both sides at a time. */
-  async #follow(rows, outcomes, known) {
-    const seen = new Map(rows.map(({ name }) => [name, [outcomes.get(name)]]));
-    const unknown = rows.filter(({ name }) => known.get(name).length <= ALONE);
-    await Promise.all([repeatAlone(rows, this.#drive, seen), repeatAlone(unknown, this.#stock, known)]);
-    for (const row of rows) {
-      const [portico, node] = [seen.get(row.name), known.get(row.name)];
-      const fields = new Set(portico.flatMap((outcome) => differences(outcome, node)));
-      for (const field of fields) await this.#classify(row, field, portico, node);
-      if (!fields.has('end')) await this.#compareHang(row, portico, node);
+  /** Whether a row did anything that node:http has not been seen to do. */
+  suspects(row) {
+    const known = this.#oracle.known(row);
+    return this.#seen.get(row.name).company.some((outcome) => differences(outcome, known).length > 0);
+  }
+
+  /** Runs those of `rows` again, alone, that this drive's judge suspects. */
+  async runAlone(rows) {
+    const suspects = rows.filter((row) => this.suspects(row));
+    for (const [name, observed] of await runAlone(suspects, this.#drive, ALONE)) this.#seen.get(name).alone.push(...observed);
+  }
+
+  /** Tells apart what differs of rows that have been run: chosen, flaky, or to be confirmed. */
+  async classify(rows) {
+    await Promise.all(rows.map(async (row) => {
+      const known = this.#oracle.known(row);
+      const { company, alone } = this.#seen.get(row.name);
+      const fields = new Set([...company, ...alone].flatMap((outcome) => differences(outcome, known)));
+      await Promise.all([...fields].map((field) => this.#classify(row, field)));
+      if (!fields.has('end')) await this.#compareHang(row);
+    }));
+  }
+
+  /** Runs once more, on a machine that does nothing else, what is left of differences; what stays is a failure. */
+  async confirm() {
+    for (const { row, field, onlyOnNewest } of this.#doubted.splice(0)) {
+      const { alone } = this.#seen.get(row.name);
+      const again = (await runAlone([row], this.#drive, CONFIRMING)).get(row.name);
+      alone.push(...again);
+      if (onlyOnNewest) await this.#confirmHang(row, again);
+      else await this.#confirm(row, field, again);
     }
   }
 
-  async #classify(row, field, portico, node) {
-    const isWrong = (outcome) => !node.some((other) => other[field] === outcome[field]);
-    // A head is the head of an answer: where that is another one, so is its head.
-    const answer = field.replace('head', 'answer');
-    const wrong = portico.filter((outcome) => isWrong(outcome) && (answer === field || node.some((other) => other[answer] === outcome[answer])));
-    if (wrong.length === 0) return;
-    const alone = portico.slice(1).filter((outcome) => wrong.includes(outcome)).length;
-    const difference = {
-      row: row.name, drive: this.#drive.name, field, portico: wrong.at(-1)[field], node: [...new Set(node.map((other) => other[field]))].join('  or  '),
-      times: `${alone} of ${portico.length - 1} times alone`,
-    };
-    const isHard = field.startsWith('answer') && wrong.some(({ end }) => end !== 'reset') || field === 'end' && wrong.some(({ end }) => end === 'hangs');
-    if (alone === 0 || !isHard && alone < portico.length - 1) return void this.flaky.push(difference);
-    const reason = await chosenFor({ ...difference, outcome: wrong.at(-1), outcomes: node }, row, this);
-    if (reason === undefined) this.failures.push(difference);
+  async #classify(row, field) {
+    const compared = this.#compare(row, field, this.#oracle.known(row));
+    if (compared === undefined) return;
+    const { difference, outcome, isSteady, isHard, timesAlone } = compared;
+    if (timesAlone === 0 || !isHard && !isSteady) return void this.flaky.push(difference);
+    const reason = await chosenFor({ ...difference, outcome, outcomes: this.#oracle.known(row) }, row, this.#oracle);
+    if (reason === undefined) this.#doubted.push({ row, field });
     else this.chosen.set(reason, [...(this.chosen.get(reason) ?? []), difference]);
   }
 
+  async #confirm(row, field, again) {
+    await this.#oracle.runAlone([row], CONFIRMING);
+    const known = this.#oracle.known(row);
+    const compared = this.#compare(row, field, known);
+    if (compared === undefined) return;
+    const recurs = compared.isHard && again.some((outcome) => isWrong(outcome, field, known));
+    const isFault = compared.isSteady || recurs && differs(compared.wrong, field, await this.#oracle.joinedOrParted(row));
+    (isFault ? this.failures : this.flaky).push(compared.difference);
+  }
+
+  /** How a field of a row differs from all that is `known` of node:http; undefined if it does not. */
+  #compare(row, field, known) {
+    const { company, alone } = this.#seen.get(row.name);
+    const wrong = [...company, ...alone].filter((outcome) => isWrong(outcome, field, known));
+    if (wrong.length === 0) return undefined;
+    const timesAlone = alone.filter((outcome) => wrong.includes(outcome)).length;
+    const isHard = field.startsWith('answer') && wrong.some(({ end }) => end !== 'reset') || field === 'end' && wrong.some(({ end }) => end === 'hangs');
+    const difference = {
+      row: row.name, drive: this.#drive.name, field, portico: wrong.at(-1)[field], node: [...new Set(known.map((other) => other[field]))].join('  or  '),
+      times: `${timesAlone} of ${alone.length} times alone`,
+    };
+    return { difference, wrong, outcome: wrong.at(-1), isHard, isSteady: timesAlone === alone.length, timesAlone };
+  }
+
   /** A row that hangs as on this version's node:http must hang on the newest one's too. */
-  async #compareHang(row, portico, node) {
-    if (this.#newest === undefined || !portico.some(({ end }) => end === 'hangs') || !node.some(({ end }) => end === 'hangs')) return;
-    const newest = await this.onNewest(row);
-    if (newest.some(({ end }) => end === 'hangs')) return;
-    this.failures.push({ row: row.name, drive: this.#drive.name, field: 'end', portico: 'hangs', node: `hangs, but ${newest[0].end} on the newest Node`, times: '' });
+  async #compareHang(row) {
+    const { company, alone } = this.#seen.get(row.name);
+    if (!this.#oracle.hasNewest || ![...company, ...alone].some(hangs) || !this.#oracle.known(row).some(hangs)) return;
+    if (!(await this.#oracle.onNewest(row)).some(hangs)) this.#doubted.push({ row, onlyOnNewest: true });
   }
 
-  /** What node:http of the same version makes of another row, twice. */
-  onStock(row) {
-    return this.#ask(row, 'stock', this.#stock);
-  }
-
-  /** What node:http of the newest Node makes of a row, twice. */
-  async onNewest(row) {
-    if (this.#newest === undefined) return this.onStock(row);
-    return this.#ask(row, 'newest', await this.#newest());
-  }
-
-  async #ask(row, who, drive) {
-    const key = `${who} ${row.name}`;
-    if (!this.#asked.has(key)) {
-      const observed = [];
-      for (let round = 0; round < 2 && observed.at(-1)?.end !== 'hangs'; round++) observed.push((await runRows([row], drive)).outcomes.get(row.name));
-      this.#asked.set(key, observed);
-    }
-    return this.#asked.get(key);
+  async #confirmHang(row, again) {
+    const newest = await this.#oracle.onNewest(row);
+    const isFault = again.every(hangs) || again.some(hangs) && !(await this.#oracle.joinedOrParted(row, { newest: true })).some(hangs);
+    (isFault ? this.failures : this.flaky).push({
+      row: row.name, drive: this.#drive.name, field: 'end', portico: 'hangs', node: `hangs, but ${newest[0].end} on the newest Node`,
+      times: `${again.filter(hangs).length} of ${again.length} times alone`,
+    });
   }
 }
 
-async function repeatAlone(rows, drive, into) {
-  const hanging = new Map();
-  for (let round = 0; round < ALONE; round++) {
-    const open = rows.filter(({ name }) => (hanging.get(name) ?? 0) < ALONE_HANGING);
-    const { outcomes } = await runRows(open, drive, 1);
-    for (const { name } of open) {
-      into.get(name).push(outcomes.get(name));
-      if (outcomes.get(name).end === 'hangs') hanging.set(name, (hanging.get(name) ?? 0) + 1);
-    }
-  }
-}
+const hangs = ({ end }) => end === 'hangs';
 
-function isSuspect(outcome, known) {
-  return outcome.end === 'hangs' || differences(outcome, known).length > 0;
+const differs = (outcomes, field, known) => outcomes.some((outcome) => !known.some((other) => other[field] === outcome[field]));
+
+function isWrong(outcome, field, known) {
+  if (!differs([outcome], field, known)) return false;
+  // A head is the head of an answer: where that is another one, so is its head.
+  const answer = field.replace('head', 'answer');
+  return answer === field || known.some((other) => other[answer] === outcome[answer]);
 }
 
 /** The fields in which `outcome` is like none of `known`. */
 function differences(outcome, known) {
-  return Object.keys(outcome).filter((field) => !known.some((other) => other[field] === outcome[field]));
+  return Object.keys(outcome).filter((field) => differs([outcome], field, known));
 }

@@ -16,6 +16,8 @@ const { listen, close, RawClient } = require('../lib/scenario-tools.cjs');
 /** Below and above what a socket is read by, and what a stream keeps. */
 const SIZES = [100, 20_000, 60_000, 70_000, 200_000];
 const NEXT = 'GET /next HTTP/1.1\r\nHost: a\r\n\r\n';
+/** An answer that has not come after so long does not come, on however busy a machine. */
+const LATE_MS = 8_000;
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const sized = (bytes) => `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${bytes}\r\n\r\n${'x'.repeat(bytes)}`;
@@ -40,9 +42,9 @@ async function exchangeBoth(log, handler, { sizes = SIZES, pipelined = false } =
     client.write(request.slice(0, head));
     if (split) await pause(5);
     client.write(request.slice(head) + (pipelined ? NEXT : ''));
-    await client.until('done', 2000);
+    await client.until('done', LATE_MS);
     if (!pipelined) client.write(NEXT);
-    const text = await client.until(/next$/, 2000);
+    const text = await client.until(/next$/, LATE_MS);
     client.destroy();
     return [bytes, frame.name, split, text.includes('done'), text.endsWith('next')];
   }));

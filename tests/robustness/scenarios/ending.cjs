@@ -65,8 +65,10 @@ module.exports = {
     }
   },
   socket_end_behind_a_part_of_the_answer_with_the_body_outstanding: async (log) => {
+    let closed = false;
     const server = http.createServer((req, res) => {
       watch(log, req, res);
+      res.on('close', () => (closed = true));
       res.write('part');
       res.socket.end();
     });
@@ -78,11 +80,14 @@ module.exports = {
     log('wire', client.ended);
     client.socket.end();
     await client.closed;
+    await waitFor(() => closed);
     await close(server);
   },
   socket_end_behind_a_part_of_the_answer_with_the_body_read: async (log) => {
+    let closed = false;
     const server = http.createServer((req, res) => {
       watch(log, req, res);
+      res.on('close', () => (closed = true));
       req.resume();
       res.write('part');
       res.socket.end();
@@ -95,6 +100,7 @@ module.exports = {
     log('wire', client.ended);
     client.socket.end();
     await client.closed;
+    await waitFor(() => closed);
     await close(server);
   },
   socket_end_with_a_body_complete: async (log) => {
@@ -232,21 +238,27 @@ module.exports = {
   },
   an_answer_after_the_end_of_its_socket: async (log) => {
     for (const [write, allowHalfOpen] of [[false, false], [true, false], [false, true], [true, true]]) {
+      let answered = false;
       const server = http.createServer((req, res) => {
         watch(log, req, res);
         req.resume();
         const { socket } = res;
         socket.on('close', () => log('socket', 'close'));
         socket.end();
-        setTimeout(() => {
+        const answer = () => {
           if (write) log('res', res.write('part'));
           res.end('late', () => log('res', 'callback'));
           log('res', res.writableEnded, res.writableFinished, res.headersSent);
-        }, 10);
+          answered = true;
+        };
+        // A client that ends its side as well closes the socket.
+        if (allowHalfOpen) setTimeout(answer, 10);
+        else socket.once('close', () => setImmediate(answer));
       });
       const client = new RawClient(await listen(server), { allowHalfOpen });
       client.write(GET('/'));
-      await pause(60);
+      await waitFor(() => answered && client.ended);
+      await pause(40);
       log('wire', client.text(), client.ended);
       client.destroy();
       await pause(10);

@@ -1,0 +1,6 @@
+// Failures whose test's name says what came and what was expected, since a summary has no more than names.
+
+import assert from 'node:assert/strict';
+
+/** Fails with a test of its own, named `message`. */
+export const failNamed = (t, message) => t.test(message, () => assert.fail(message));
