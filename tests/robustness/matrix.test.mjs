@@ -66,7 +66,7 @@ function begin(rows, drives) {
 /** Fails with a test for each failure. */
 async function assertNone(t, { failures, flaky }) {
   for (const difference of flaky) t.diagnostic(`flaky: ${describe(difference)}`);
-  for (const failure of failures) await failNamed(t, describe(failure));
+  for (const failure of failures) await failNamed(t, describe(failure), failure.portico);
 }
 
 test('rows of the hostile matrix come to what node:http comes to', async (t) => assertNone(t, await inline));

@@ -2,5 +2,5 @@
 
 import assert from 'node:assert/strict';
 
-/** Fails with a test of its own, named `message`. */
-export const failNamed = (t, message) => t.test(message, () => assert.fail(message));
+/** Fails with a test of its own. */
+export const failNamed = (t, name, message = name) => t.test(name, () => assert.fail(message));

@@ -50,7 +50,7 @@ function logFound(name, judge, [failures, flaky], { log, node }) {
   const found = judge.failures.slice(failures);
   const unsteady = judge.flaky.slice(flaky);
   log(`Node ${node}, ${name}: ${plural(found.length, 'difference')}, ${unsteady.length} flaky`);
-  for (const failure of found) log(`  ${describe(failure)}\n    ${command(failure, node)}`);
+  for (const failure of found) log(`  ${describe(failure)}\n    ${failure.field === 'exception' ? failure.portico : command(failure, node)}`);
   for (const difference of unsteady) log(`  flaky: ${describe(difference)}\n    ${command(difference, node)}`);
 }
 
@@ -90,7 +90,7 @@ async function measureOn(name, row, node) {
 
 /** A difference in one line. */
 export function describe({ row, drive, field, portico, node, times }) {
-  return `${drive} ${row}: ${field}: ${portico || 'nothing'}${times && ` (${times})`}, node:http: ${node || 'nothing'}`;
+  return `${drive} ${row}: ${field}: ${portico.split('\n', 1)[0] || 'nothing'}${times && ` (${times})`}, node:http: ${node || 'nothing'}`;
 }
 
 /** The command that runs its row again. */

@@ -16,6 +16,8 @@ import { runRows } from './running.mjs';
 const ALONE = 5;
 /** And how often once more before it is called a fault. */
 const CONFIRMING = 10;
+/** So many rows of a batch don't differ by chance: none of them is run once more. */
+const MANY = 40;
 
 /**
  * Runs `rows` on node:http and on the drives of `judges`, all at a time, and has them judge what differs. Rows that are run
@@ -38,6 +40,7 @@ export class Judge {
   #oracle;
   /** What each row came to: in company, and alone. */
   #seen = new Map();
+  /** `{ row, field }`; without a field, a row that hangs as node:http does, but not the newest one. */
   #doubted = [];
   failures = [];
   flaky = [];
@@ -79,35 +82,41 @@ export class Judge {
     }));
   }
 
-  /** Runs once more, on a machine that does nothing else, what is left of differences; what stays is a failure. */
+  /** Runs once more what is left of differences, while no other drive is run; what stays is a failure. */
   async confirm() {
-    for (const { row, field, onlyOnNewest } of this.#doubted.splice(0)) {
-      const { alone } = this.#seen.get(row.name);
-      const again = (await runAlone([row], this.#drive, CONFIRMING)).get(row.name);
-      alone.push(...again);
-      if (onlyOnNewest) await this.#confirmHang(row, again);
-      else await this.#confirm(row, field, again);
+    const doubted = this.#doubted.splice(0);
+    const rows = [...new Set(doubted.map(({ row }) => row))];
+    const again = rows.length > MANY ? new Map() : await runAlone(rows, this.#drive, CONFIRMING);
+    if (again.size > 0) await this.#oracle.runAlone(rows, CONFIRMING);
+    for (const [name, observed] of again) this.#seen.get(name).alone.push(...observed);
+    for (const { row, field } of doubted) {
+      if (field === undefined) await this.#confirmHang(row, again.get(row.name));
+      else await this.#confirm(row, field, again.get(row.name));
     }
   }
 
   async #classify(row, field) {
     const compared = this.#compare(row, field, this.#oracle.known(row));
     if (compared === undefined) return;
-    const { difference, outcome, isSteady, isHard, timesAlone } = compared;
-    if (timesAlone === 0 || !isHard && !isSteady) return void this.flaky.push(difference);
-    const reason = await chosenFor({ ...difference, outcome, outcomes: this.#oracle.known(row) }, row, this.#oracle);
-    if (reason === undefined) this.#doubted.push({ row, field });
-    else this.chosen.set(reason, [...(this.chosen.get(reason) ?? []), difference]);
+    const { difference, isSteady, isHard, timesAlone } = compared;
+    if (timesAlone === 0 || !isHard && !isSteady) this.flaky.push(difference);
+    else if (!(await this.#isChosen(row, compared))) this.#doubted.push({ row, field });
   }
 
-  async #confirm(row, field, again) {
-    await this.#oracle.runAlone([row], CONFIRMING);
+  async #isChosen(row, { difference, outcome }) {
+    const reason = await chosenFor({ ...difference, outcome, outcomes: this.#oracle.known(row) }, row, this.#oracle);
+    if (reason !== undefined) this.chosen.set(reason, [...(this.chosen.get(reason) ?? []), difference]);
+    return reason !== undefined;
+  }
+
+  async #confirm(row, field, again = this.#seen.get(row.name).alone) {
     const known = this.#oracle.known(row);
     const compared = this.#compare(row, field, known);
     if (compared === undefined) return;
     const recurs = compared.isHard && again.some((outcome) => isWrong(outcome, field, known));
     const isFault = compared.isSteady || recurs && differs(compared.wrong, field, await this.#oracle.joinedOrParted(row));
-    (isFault ? this.failures : this.flaky).push(compared.difference);
+    if (!isFault) this.flaky.push(compared.difference);
+    else if (!(await this.#isChosen(row, compared))) this.failures.push(compared.difference);
   }
 
   /** How a field of a row differs from all that is `known` of node:http; undefined if it does not. */
@@ -128,10 +137,10 @@ export class Judge {
   async #compareHang(row) {
     const { company, alone } = this.#seen.get(row.name);
     if (!this.#oracle.hasNewest || ![...company, ...alone].some(hangs) || !this.#oracle.known(row).some(hangs)) return;
-    if (!(await this.#oracle.onNewest(row)).some(hangs)) this.#doubted.push({ row, onlyOnNewest: true });
+    if (!(await this.#oracle.onNewest(row)).some(hangs)) this.#doubted.push({ row });
   }
 
-  async #confirmHang(row, again) {
+  async #confirmHang(row, again = this.#seen.get(row.name).company) {
     const newest = await this.#oracle.onNewest(row);
     const isFault = again.every(hangs) || again.some(hangs) && !(await this.#oracle.joinedOrParted(row, { newest: true })).some(hangs);
     (isFault ? this.failures : this.flaky).push({
