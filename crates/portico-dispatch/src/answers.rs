@@ -1,11 +1,8 @@
 //! Answers that the host itself gives.
 
-use portico_channel::layout::response_flag;
-use portico_channel::{CommandWriter, Response};
+use portico_engine::{Answer, Segment};
 use portico_http::ParseErrorCode;
 use portico_http::semantics::status;
-
-use crate::request::Facts;
 
 /// Why a request is given to no member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,21 +30,23 @@ impl Refusal {
         matches!(self, Self::Contradiction | Self::TimedOut)
     }
 
-    /// What the body of the answer says.
-    pub(crate) fn text(self) -> String {
-        format!("{}\n", status::reason(self.status()).unwrap_or_default())
-    }
-
-    /// Field lines of the answer.
-    pub(crate) fn fields(self) -> String {
+    /// The answer, whether it is given when the request is offered or later. `keep_alive`: the connection goes on behind it.
+    pub(crate) fn answer(self, keep_alive: bool) -> Answer {
+        let status = self.status();
         let mut fields = String::from("Content-Type: text/plain; charset=utf-8\r\n");
         if let Self::Unavailable(seconds) = self {
             fields.push_str(&format!("Retry-After: {seconds}\r\n"));
         }
-        fields
+        let text = format!("{}\n", status::reason(status).unwrap_or_default());
+        Answer {
+            status,
+            fields: fields.into_bytes(),
+            body: vec![Segment::Owned(text.into_bytes())],
+            keep_alive,
+        }
     }
 
-    pub(crate) fn status(self) -> u16 {
+    fn status(self) -> u16 {
         match self {
             Self::BadTarget => 400,
             Self::NotFound => 404,
@@ -57,42 +56,6 @@ impl Refusal {
             Self::TimedOut => 504,
         }
     }
-}
-
-/// Writes the whole answer. `keep`: the connection goes on behind it.
-pub(crate) fn write(
-    commands: &mut CommandWriter,
-    token: u32,
-    sequence: u32,
-    facts: Facts,
-    keep: bool,
-    refusal: Refusal,
-) {
-    let status = refusal.status();
-    let reason = status::reason(status).unwrap_or_default();
-    let body = refusal.text();
-    let fields = refusal.fields();
-    let connection = if keep {
-        response_flag::CONNECTION_KEEP_ALIVE | response_flag::KEEP_ALIVE
-    } else {
-        response_flag::CONNECTION_CLOSE | response_flag::CLOSE
-    };
-    commands.respond(
-        token,
-        sequence,
-        &Response {
-            status: u32::from(status),
-            flags: response_flag::END
-                | response_flag::DATE
-                | response_flag::CONTENT_LENGTH
-                | connection,
-            reason: reason.as_bytes(),
-            fields: fields.as_bytes(),
-            body: if facts.head { b"" } else { body.as_bytes() },
-            content_length: u64::try_from(body.len()).unwrap_or(0),
-            template: 0,
-        },
-    );
 }
 
 /// The answer to bytes that are no request, as node:http gives it.

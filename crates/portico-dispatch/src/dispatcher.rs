@@ -8,7 +8,7 @@ use portico_channel::layout::{command, event, shutdown_flag};
 use portico_channel::schema::Record;
 use portico_channel::{CommandWriter, EventWriter, IdMap};
 
-use crate::answers::{self, Refusal};
+use crate::answers::Refusal;
 use crate::client::{Clients, Exchange, Hold, MemberIndex, Stage};
 use crate::flow::Flow;
 use crate::host_wide::HostWide;
@@ -189,14 +189,9 @@ impl Dispatcher {
         let is_last = client.is_none_or(|client| client.exchanges.is_empty());
         let ends = exchange.receiving || (self.draining && is_last) || refusal.ends_connection();
         let keep = exchange.facts.keep_alive && !ends;
-        answers::write(
-            &mut self.commands,
-            token,
-            exchange.sequence,
-            exchange.facts,
-            keep,
-            refusal,
-        );
+        let answer = refusal.answer(keep);
+        let is_head = exchange.facts.head;
+        answer.write(&mut self.commands, token, exchange.sequence, is_head);
         if !keep {
             self.close_behind(token, exchange.sequence);
         }

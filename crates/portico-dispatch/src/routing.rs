@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use portico_engine::{Answer, Offer, Responder, Segment};
+use portico_engine::{Offer, Offered, Responder};
 use portico_router::{Lookup, Match};
 
 use crate::answers::Refusal;
@@ -25,7 +25,7 @@ pub(crate) struct Routed {
 }
 
 impl Responder for Dispatcher {
-    fn offer(&mut self, offer: &Offer<'_>) -> Option<Answer> {
+    fn offer(&mut self, offer: &Offer<'_>) -> Offered {
         let (token, sequence) = (offer.token(), offer.sequence());
         let refusal = match self.route(offer) {
             Ok(queue) => {
@@ -34,7 +34,7 @@ impl Responder for Dispatcher {
                     sequence,
                     queue,
                 });
-                return None;
+                return Offered::Passed;
             }
             Err(refusal) => refusal,
         };
@@ -43,12 +43,7 @@ impl Responder for Dispatcher {
             .clients
             .find(token)
             .is_none_or(|client| client.exchanges.is_empty());
-        Some(Answer {
-            status: refusal.status(),
-            fields: refusal.fields().into_bytes(),
-            body: vec![Segment::Owned(refusal.text().into_bytes())],
-            keep_alive: !(self.draining && is_last),
-        })
+        Offered::Answered(refusal.answer(!(self.draining && is_last)))
     }
 }
 

@@ -1,8 +1,105 @@
-//! Parts of an answer as the application's records bring them.
+//! Answers: one that is given whole, and the parts of one as the application's records bring them.
 
-use portico_channel::External;
+use std::rc::Rc;
+
+use portico_channel::layout::response_flag;
+use portico_channel::{CommandWriter, External, LentBytes, Response};
+use portico_http::semantics::status;
 
 use crate::limits::EXTERNAL_COPY_BYTES;
+
+/// An answer that is given whole.
+#[derive(Debug)]
+pub struct Answer {
+    /// Status code, 200 to 999.
+    pub status: u16,
+    /// Field lines, each with CR LF. `Date`, `Content-Length` and what belongs to the connection are added.
+    pub fields: Vec<u8>,
+    /// The body. To a HEAD request none of it is sent, but its length is.
+    pub body: Vec<Segment>,
+    /// Whether the connection may go on behind the answer. It ends all the same if the request announced that, or has a
+    /// body: of that nothing is read.
+    pub keep_alive: bool,
+}
+
+impl Answer {
+    /// What its head says, with its connection kept behind it or not.
+    pub(crate) fn head(&self, keep_alive: bool) -> AnswerHead<'_> {
+        let connection = if keep_alive {
+            response_flag::CONNECTION_KEEP_ALIVE | response_flag::KEEP_ALIVE
+        } else {
+            response_flag::CONNECTION_CLOSE | response_flag::CLOSE
+        };
+        let length: usize = self.body.iter().map(Segment::len).sum();
+        AnswerHead {
+            status: self.status,
+            flags: response_flag::DATE | response_flag::CONTENT_LENGTH | connection,
+            template: 0,
+            reason: status::reason(self.status).unwrap_or_default().as_bytes(),
+            fields: &self.fields,
+            content_length: u64::try_from(length).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Writes it as the record (`RESPOND`) that answers a request of which the application has been told. `is_head`: the
+    /// request's method is HEAD.
+    pub fn write(&self, commands: &mut CommandWriter, token: u32, sequence: u32, is_head: bool) {
+        let head = self.head(self.keep_alive);
+        let mut body = Vec::new();
+        if !is_head {
+            for segment in &self.body {
+                segment.lend(|part| body.extend_from_slice(part.bytes));
+            }
+        }
+        let response = Response {
+            status: u32::from(head.status),
+            flags: head.flags | response_flag::END,
+            reason: head.reason,
+            fields: head.fields,
+            body: &body,
+            content_length: head.content_length,
+            template: 0,
+        };
+        commands.respond(token, sequence, &response);
+    }
+}
+
+/// A part of a body.
+#[derive(Clone, Debug)]
+pub enum Segment {
+    /// Bytes that are copied into the output.
+    Owned(Vec<u8>),
+    /// Bytes that are sent from where they lie.
+    Shared(Rc<dyn LentBytes>),
+}
+
+impl Segment {
+    /// Its length in bytes; 0 once its owner has taken it away.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Owned(bytes) => bytes.len(),
+            Self::Shared(owner) => owner.bytes().map_or(0, <[u8]>::len),
+        }
+    }
+
+    /// Gives its bytes to `send`, which may keep what is shared.
+    pub(crate) fn lend(&self, send: impl FnOnce(Payload<'_>)) {
+        match self {
+            Self::Owned(bytes) => send(Payload {
+                bytes,
+                external: None,
+            }),
+            Self::Shared(owner) => {
+                let bytes = owner.bytes().unwrap_or_default();
+                let keep = || Some(Rc::clone(owner));
+                send(Payload {
+                    bytes,
+                    external: Some(External::lent(bytes, &keep)),
+                });
+            }
+        }
+    }
+}
 
 /// The head of an answer.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +132,14 @@ pub(crate) struct Payload<'a> {
 }
 
 impl<'a> Payload<'a> {
+    /// Bytes that are only here.
+    pub(crate) fn inside(bytes: &'a [u8]) -> Self {
+        Self {
+            bytes,
+            external: None,
+        }
+    }
+
     /// Bytes that are better sent from where they lie.
     #[inline]
     pub(crate) fn outside(&self) -> Option<External<'a>> {

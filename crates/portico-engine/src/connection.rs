@@ -1,13 +1,15 @@
 //! A connection: a [`Transport`] and the [`Protocol`] on top of it, and who calls which of the two when.
 //!
-//! * [`commands`]: what the application says of it
+//! * [`commands`]: what the application says of it; [`filtering`]: what its responder does with that
 
 mod commands;
+mod filtering;
 
 use portico_channel::EventWriter;
 use portico_channel::layout::peer_end_flag;
 
 use crate::core::Core;
+use crate::filter::Filters;
 use crate::limits::{FLUSH_BYTES, READ_ROOM_BYTES, READS_PER_TURN};
 use crate::offer::Turn;
 use crate::pace::{Pace, TooSlow, Waiting};
@@ -20,6 +22,8 @@ use crate::transport::{AfterFlush, Received, TlsChange, Transport};
 pub(crate) struct Connection {
     pub(crate) transport: Transport,
     protocol: Protocol,
+    /// `None` while no answer has one.
+    filters: Option<Box<Filters>>,
 }
 
 impl Connection {
@@ -34,6 +38,7 @@ impl Connection {
         Self {
             transport,
             protocol: first_protocol(started_ms),
+            filters: None,
         }
     }
 
@@ -307,7 +312,7 @@ mod tests {
     #[test]
     fn an_idle_connection_is_a_few_hundred_bytes() {
         assert!(
-            size_of::<Connection>() <= 464,
+            size_of::<Connection>() <= 480,
             "{} bytes",
             size_of::<Connection>()
         );

@@ -8,10 +8,10 @@ use portico_sys::{Address, Epoll};
 use crate::Counters;
 use crate::buffer_pool::BufferPool;
 use crate::clock::Clock;
-use crate::limits::{PIPELINED_REQUESTS, RECEIVE_BYTES};
+use crate::limits::{OFFER_CHECK_MS, PIPELINED_REQUESTS, RECEIVE_BYTES};
 use crate::listener::Listeners;
 use crate::templates::Templates;
-use crate::timers::Timers;
+use crate::timers::{Timers, WAITING_KEY};
 use crate::tls_contexts::TlsContexts;
 
 /// State of a shard other than the connections themselves, lent to the connection in work.
@@ -37,6 +37,10 @@ pub(crate) struct Core {
     /// Events that arose where none could be written. At most one `CLOSED`, one `TIMEOUT` and one `PEER_END` for each
     /// connection, and what one turn's accepting adds.
     pub(crate) pending: VecDeque<PendingEvent>,
+    /// Requests that waited for their responder, and whose connections have gone.
+    pub(crate) cancelled: Vec<(u32, u32)>,
+    /// When requests that wait for their responder are looked at; 0: none wait.
+    pub(crate) waiting_check_ms: u64,
     /// Connections that don't keep the application's process alive.
     pub(crate) unreferenced: usize,
     /// Requests of one connection that may wait for their answers; parsing stops beyond.
@@ -99,8 +103,18 @@ impl Core {
             work: VecDeque::new(),
             dirty: Vec::new(),
             pending: VecDeque::new(),
+            cancelled: Vec::new(),
+            waiting_check_ms: 0,
             unreferenced: 0,
             pipelined_requests: PIPELINED_REQUESTS,
         })
+    }
+
+    /// Has the requests that wait for their responder looked at in a while.
+    pub(crate) fn watch_waiting(&mut self) {
+        if self.waiting_check_ms == 0 {
+            self.waiting_check_ms = self.clock.now_ms() + OFFER_CHECK_MS;
+            self.timers.enter(self.waiting_check_ms, WAITING_KEY);
+        }
     }
 }

@@ -21,10 +21,12 @@ use portico_channel::layout::event;
 use portico_channel::schema::{Range, Record};
 use portico_channel::{EventWriter, IdMap};
 use portico_http::Method;
+use portico_http::semantics::{Authority, RequestHead, Scheme, Span, Version};
 
+use crate::answer::{Answer, Payload};
 use crate::core::Core;
 use crate::exchange::BodyWish;
-use crate::offer::Turn;
+use crate::offer::{Offered, Turn, Waiting};
 use crate::protocol::Protocol;
 use crate::segments::Segments;
 use crate::stop::Stop;
@@ -52,6 +54,10 @@ pub(crate) struct Echo {
 /// A stream.
 #[derive(Debug, Default)]
 struct Exchange {
+    target: Vec<u8>,
+    is_whole: bool,
+    /// It waits for its responder.
+    waiting: Option<Waiting>,
     received: bool,
     wish: BodyWish,
     /// Of its body, while that is paused.
@@ -67,6 +73,11 @@ struct Exchange {
 }
 
 impl Exchange {
+    /// Whether its body is not told for now.
+    fn is_held(&self) -> bool {
+        self.wish == BodyWish::Nothing || self.waiting.is_some()
+    }
+
     fn is_over(&self) -> bool {
         self.received && self.answered && self.head.is_empty() && self.body.is_empty()
     }
@@ -123,6 +134,15 @@ impl Echo {
 
     pub(crate) fn begin_turn(&mut self) {}
 
+    /// It always reads.
+    pub(crate) fn waits_for_answers(&self, _: &Transport, _: &Core) -> bool {
+        false
+    }
+
+    pub(crate) fn keeps_input(&self) -> bool {
+        self.held
+    }
+
     pub(crate) fn has_more_for_a_turn(&self) -> bool {
         self.held
     }
@@ -155,6 +175,7 @@ impl Echo {
         turn: &mut Turn<'_, '_>,
     ) -> Result<(), Stop> {
         self.held = true;
+        self.tell_settled(transport, core, turn)?;
         let input = std::mem::take(&mut self.input);
         let mut used = 0;
         let result = loop {
@@ -183,7 +204,7 @@ impl Echo {
                 self.begin(transport, core, turn, frame)
             }
             Kind::Data | Kind::End => self.body(transport, turn.events, frame),
-            Kind::Reset => self.peer_reset(transport, turn.events, frame),
+            Kind::Reset => self.peer_reset(transport, core, turn.events, frame),
             // Numbers only grow.
             Kind::Head | Kind::WholeHead => Err(Stop::Close(0)),
         }
@@ -198,17 +219,113 @@ impl Echo {
         frame: &Frame<'_>,
     ) -> Result<(), Stop> {
         let sequence = frame.stream;
+        let head = RequestHead {
+            bytes: frame.payload,
+            fields: &[],
+            method: Method::Get,
+            version: Version::Http2,
+            scheme: Scheme::Http,
+            authority: Authority::None,
+            target: Span {
+                offset: 0,
+                length: u32::try_from(frame.payload.len()).unwrap(),
+            },
+            has_body: frame.kind == Kind::Head,
+        };
+        let offered = turn.offer(transport, core, sequence, head);
         let is_whole = frame.kind == Kind::WholeHead;
-        write_request(transport, core, turn.events, frame, is_whole)?;
-        self.last = sequence;
-        let exchange = Exchange {
+        let mut exchange = Exchange {
             received: is_whole,
+            is_whole,
+            target: frame.payload.to_vec(),
             ..Exchange::default()
         };
+        if matches!(offered, Offered::Waits) {
+            exchange.waiting = Some(Waiting::begin(core, sequence));
+        } else if matches!(offered, Offered::Passed | Offered::Filtered(_)) {
+            write_request(transport, core, turn.events, sequence, &exchange)?;
+        }
+        self.last = sequence;
         self.exchanges.insert(sequence, exchange);
         transport.become_busy();
         core.counters.requests += 1;
+        match offered {
+            Offered::Answered(answer) => self.answer(transport, core, sequence, &answer),
+            Offered::Filtered(filter) => turn.filters.push((sequence, filter)),
+            Offered::Passed | Offered::Waits => {}
+        }
         Ok(())
+    }
+
+    /// Requests whose wait is over.
+    fn tell_settled(
+        &mut self,
+        transport: &mut Transport,
+        core: &mut Core,
+        turn: &mut Turn<'_, '_>,
+    ) -> Result<(), Stop> {
+        let is_settled = |exchange: &Exchange| {
+            let waiting = exchange.waiting.as_ref();
+            waiting.is_some_and(|waiting| !waiting.is_open())
+        };
+        let settled = self.exchanges.iter().filter(|(_, it)| is_settled(it));
+        for sequence in settled.map(|(sequence, _)| *sequence).collect::<Vec<_>>() {
+            let exchange = self.exchanges.get_mut(&sequence).unwrap();
+            let waiting = exchange.waiting.as_mut().unwrap();
+            if !matches!(waiting.settled, Some(Offered::Answered(_))) {
+                write_request(transport, core, turn.events, sequence, exchange)?;
+            }
+            let waiting = self.exchanges.get_mut(&sequence).unwrap().waiting.take();
+            match waiting.and_then(|waiting| waiting.settled) {
+                Some(Offered::Answered(answer)) => {
+                    self.answer(transport, core, sequence, &answer);
+                }
+                Some(Offered::Filtered(filter)) => turn.filters.push((sequence, filter)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(
+        &mut self,
+        transport: &mut Transport,
+        core: &mut Core,
+        sequence: u32,
+        answer: &Answer,
+    ) {
+        // Nothing of the request's body is wanted.
+        let exchange = self.exchanges.get_mut(&sequence).unwrap();
+        exchange.received = true;
+        exchange.kept.clear();
+        let nothing = Payload::inside(b"");
+        self.respond(transport, core, sequence, &answer.head(true), nothing);
+        for segment in &answer.body {
+            segment.lend(|body| self.data(transport, core, sequence, 0, body));
+        }
+        self.end(transport, core, sequence, 0, b"");
+    }
+
+    pub(crate) fn settle(
+        &mut self,
+        transport: &mut Transport,
+        core: &mut Core,
+        sequence: u32,
+        offered: Offered,
+    ) -> bool {
+        let exchange = self.exchanges.get_mut(&sequence);
+        let waiting = exchange.and_then(|exchange| exchange.waiting.as_mut());
+        let is_waiting = waiting.is_some_and(|waiting| waiting.settle(sequence, offered));
+        self.held |= is_waiting;
+        transport.schedule(core);
+        is_waiting
+    }
+
+    pub(crate) fn each_waiting(&self, mut visit: impl FnMut(u32, u64)) {
+        let waiting = self.exchanges.values().filter_map(|it| it.waiting.as_ref());
+        for waiting in waiting.filter(|waiting| waiting.is_open()) {
+            visit(waiting.sequence, waiting.since_ms);
+        }
     }
 
     fn body(
@@ -220,7 +337,10 @@ impl Echo {
         let Some(exchange) = self.exchanges.get_mut(&frame.stream) else {
             return Ok(());
         };
-        if exchange.wish == BodyWish::Nothing {
+        if exchange.received {
+            return Ok(());
+        }
+        if exchange.is_held() {
             exchange.kept.extend_from_slice(frame.payload);
             exchange.received |= frame.kind == Kind::End;
             return match exchange.kept.len() {
@@ -243,10 +363,17 @@ impl Echo {
     fn peer_reset(
         &mut self,
         transport: &Transport,
+        core: &mut Core,
         events: &mut EventWriter<'_>,
         frame: &Frame<'_>,
     ) -> Result<(), Stop> {
-        if !self.exchanges.contains_key(&frame.stream) {
+        let Some(exchange) = self.exchanges.get(&frame.stream) else {
+            return Ok(());
+        };
+        if exchange.waiting.is_some() {
+            // The application has not been told of it.
+            core.cancelled.push((transport.token(), frame.stream));
+            self.exchanges.remove(&frame.stream);
             return Ok(());
         }
         let code = frame
@@ -273,7 +400,7 @@ impl Echo {
     ) -> Result<(), Stop> {
         let mut over = Vec::new();
         for (sequence, exchange) in &mut self.exchanges {
-            if exchange.wish == BodyWish::Nothing || exchange.kept.is_empty() {
+            if exchange.is_held() || exchange.kept.is_empty() {
                 continue;
             }
             if exchange.wish == BodyWish::Bytes {
@@ -306,7 +433,7 @@ impl Echo {
         self.tell_kept(transport, events)?;
         if transport.has_peer_ended() && !self.end_handled && !self.held {
             if !self.exchanges.is_empty() {
-                transport.write_peer_end(core, events)?;
+                transport.write_peer_end(core, events, 0)?;
             }
             self.end_handled = true;
         }
@@ -369,27 +496,27 @@ fn write_request(
     transport: &mut Transport,
     core: &Core,
     events: &mut EventWriter<'_>,
-    frame: &Frame<'_>,
-    is_whole: bool,
+    sequence: u32,
+    exchange: &Exchange,
 ) -> Result<(), Stop> {
     transport.announce(core, events)?;
-    let flags = if is_whole {
+    let flags = if exchange.is_whole {
         portico_channel::layout::request_flag::COMPLETE
     } else {
         0
     };
-    let target = Range::of(event::Request::payload_offset(0), frame.payload);
+    let target = Range::of(event::Request::payload_offset(0), &exchange.target);
     let words = event::Request {
         token: transport.token(),
-        sequence: frame.stream,
+        sequence,
         method: Method::Get as u8,
         major_version: 2,
         target,
         content_length: u64::MAX,
         ..event::Request::default()
     };
-    let mut room = events.write(flags, words, 0, frame.payload.len())?;
-    room.put(0, frame.payload);
+    let mut room = events.write(flags, words, 0, exchange.target.len())?;
+    room.put(0, &exchange.target);
     Ok(())
 }
 

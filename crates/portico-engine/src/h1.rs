@@ -16,12 +16,14 @@ mod parsing;
 mod receiving;
 mod responding;
 mod step;
+mod waiting;
 
 use portico_channel::EventWriter;
 use portico_http::ParseErrorCode;
 
 use crate::core::Core;
 use crate::exchange::BodyWish;
+use crate::offer::Waiting;
 use crate::stop::Stop;
 use crate::transport::Transport;
 use exchanges::Exchanges;
@@ -32,6 +34,8 @@ use input::{Input, Phase};
 pub(crate) struct H1 {
     input: Input,
     exchanges: Exchanges,
+    /// The request that waits for its responder.
+    waiting: Option<Box<Waiting>>,
 }
 
 impl H1 {
@@ -40,6 +44,7 @@ impl H1 {
         Self {
             input: Input::new(now_ms),
             exchanges: Exchanges::default(),
+            waiting: None,
         }
     }
 

@@ -13,6 +13,7 @@ mod core;
 #[cfg(test)]
 mod echo;
 mod exchange;
+mod filter;
 mod h1;
 mod ids;
 mod limits;
@@ -30,8 +31,10 @@ mod timers;
 mod tls_contexts;
 mod transport;
 
+pub use answer::{Answer, Segment};
+pub use filter::{AnswerFilter, FilteredHead, NewHead};
 pub use ids::ListenerId;
-pub use offer::{Answer, Offer, Responder, Segment};
+pub use offer::{Offer, Offered, Responder};
 pub use options::ListenerOptions;
 pub use portico_channel::{CommandError, Counters, TurnOutcome};
 pub use shard::Shard;

@@ -50,6 +50,12 @@ pub(crate) const READER_GRACE_BYTES: i64 = 64 * 1024;
 /// Bytes that a peer may be ahead of `min_bytes_per_second`; more does not help it later.
 pub(crate) const PACE_CREDIT_BYTES: i64 = 64 * 1024;
 
+/// How long a request waits for its responder before it is passed to the application, milliseconds.
+pub(crate) const OFFER_WAIT_MS: u64 = 30_000;
+
+/// How often requests that wait for their responder are looked at, milliseconds.
+pub(crate) const OFFER_CHECK_MS: u64 = 1_000;
+
 /// Template numbers are below this.
 pub(crate) const MAX_TEMPLATES: usize = 256;
 

@@ -1,30 +1,51 @@
-//! The one step between a request and the application in which a request may be answered without it.
+//! The one step between a request and the application, in which the engine may do something about it by itself.
 //!
 //! ```text
-//! begin ──▶ offer ──▶ tell
-//!             └──▶ Answer
+//! begin ──▶ offer ──▶ tell              Passed, Filtered
+//!             ├─────▶ Answer            Answered
+//!             └─────▶ wait ──▶ settle   Waits: tell or Answer, later
 //! ```
 //!
 //! A request's exchange begins, so it has its number. Then it is offered to the shard's [`Responder`], if the drive has
 //! given one. What the responder does not answer, the application is told (`REQUEST`).
 
-use std::rc::Rc;
-
-use portico_channel::{EventWriter, External, LentBytes};
+use portico_channel::EventWriter;
 use portico_http::semantics::RequestHead;
 use portico_sys::Address;
 
 use crate::ListenerId;
-use crate::answer::Payload;
+use crate::answer::Answer;
+use crate::core::Core;
+use crate::filter::AnswerFilter;
 use crate::transport::Transport;
 
-/// Answers requests before the application is told of them.
+/// Is offered each request before the application is told of it.
 pub trait Responder {
-    /// The answer to a request; `None`: it is for the application.
+    /// What becomes of a request.
     ///
     /// Runs on the shard's thread and must not block. A request that the application could not be told of, for want of
     /// event memory, is offered again.
-    fn offer(&mut self, offer: &Offer<'_>) -> Option<Answer>;
+    fn offer(&mut self, offer: &Offer<'_>) -> Offered;
+
+    /// A request that [waits](Offered::Waits) has gone with its connection: nobody wants what is being done for it.
+    fn cancelled(&mut self, token: u32, sequence: u32) {
+        let _ = (token, sequence);
+    }
+}
+
+/// What becomes of a request that was offered.
+#[derive(Debug)]
+pub enum Offered {
+    /// It is for the application.
+    Passed,
+    /// The same, and the application's answer goes through a filter.
+    Filtered(Box<dyn AnswerFilter>),
+    /// It is answered, and the application is not told of it.
+    Answered(Answer),
+    /// Its responder says later ([`Shard::settle`](crate::Shard::settle)): it waits for something that is slow. Meanwhile the
+    /// connection keeps the request's head and reads no body; in HTTP/1 it hands over no request behind this one. A
+    /// request for which nothing has been said after 30 s is passed.
+    Waits,
 }
 
 /// A request that has begun, and the connection that it came by.
@@ -75,59 +96,79 @@ impl<'a> Offer<'a> {
     }
 }
 
-/// An answer that is given whole.
-#[derive(Debug)]
-pub struct Answer {
-    /// Status code, 200 to 999.
-    pub status: u16,
-    /// Field lines, each with CR LF. `Date`, `Content-Length` and what belongs to the connection are added.
-    pub fields: Vec<u8>,
-    /// The body. To a HEAD request none of it is sent, but its length is.
-    pub body: Vec<Segment>,
-    /// Whether the connection may go on behind the answer. It ends all the same if the request announced that, or has a
-    /// body: of that nothing is read.
-    pub keep_alive: bool,
-}
-
-/// A part of a body.
-#[derive(Clone, Debug)]
-pub enum Segment {
-    /// Bytes that are copied into the output.
-    Owned(Vec<u8>),
-    /// Bytes that are sent from where they lie.
-    Shared(Rc<dyn LentBytes>),
-}
-
-impl Segment {
-    /// Its length in bytes; 0 once its owner has taken it away.
-    pub(crate) fn len(&self) -> usize {
-        match self {
-            Self::Owned(bytes) => bytes.len(),
-            Self::Shared(owner) => owner.bytes().map_or(0, <[u8]>::len),
-        }
-    }
-
-    /// Gives its bytes to `send`, which may keep what is shared.
-    pub(crate) fn lend(&self, send: impl FnOnce(Payload<'_>)) {
-        match self {
-            Self::Owned(bytes) => send(Payload {
-                bytes,
-                external: None,
-            }),
-            Self::Shared(owner) => {
-                let bytes = owner.bytes().unwrap_or_default();
-                let keep = || Some(Rc::clone(owner));
-                send(Payload {
-                    bytes,
-                    external: Some(External::lent(bytes, &keep)),
-                });
-            }
-        }
-    }
-}
-
 /// What a turn of the shard lends to the connection in work, for what it has to say.
 pub(crate) struct Turn<'a, 'm> {
     pub(crate) events: &'a mut EventWriter<'m>,
     pub(crate) responder: Option<&'a mut (dyn Responder + 'a)>,
+    /// Filters of answers to requests that the connection in work has passed; it takes them when its work is done.
+    pub(crate) filters: Vec<(u32, Box<dyn AnswerFilter>)>,
+}
+
+impl<'a, 'm> Turn<'a, 'm> {
+    pub(crate) fn new(
+        events: &'a mut EventWriter<'m>,
+        responder: Option<&'a mut (dyn Responder + 'a)>,
+    ) -> Self {
+        Self {
+            events,
+            responder,
+            filters: Vec::new(),
+        }
+    }
+
+    /// Offers a request that has begun.
+    #[inline(never)]
+    pub(crate) fn offer(
+        &mut self,
+        transport: &Transport,
+        core: &Core,
+        sequence: u32,
+        head: RequestHead<'_>,
+    ) -> Offered {
+        let Some(responder) = &mut self.responder else {
+            return Offered::Passed;
+        };
+        let listener = core.listeners.find(transport.listener());
+        responder.offer(&Offer {
+            sequence,
+            head,
+            transport,
+            accepted_at: listener.and_then(|listener| listener.accepted_at),
+        })
+    }
+}
+
+/// A request that waits for its responder.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    pub(crate) sequence: u32,
+    pub(crate) since_ms: u64,
+    /// What becomes of it, from when that has been said until it is done.
+    pub(crate) settled: Option<Offered>,
+}
+
+impl Waiting {
+    /// From now on. Has the shard look after it.
+    pub(crate) fn begin(core: &mut Core, sequence: u32) -> Self {
+        core.watch_waiting();
+        Self {
+            sequence,
+            since_ms: core.clock.now_ms(),
+            settled: None,
+        }
+    }
+
+    /// Notes what becomes of it; `false` if that has been said before.
+    pub(crate) fn settle(&mut self, sequence: u32, offered: Offered) -> bool {
+        let is_open = self.sequence == sequence && self.settled.is_none();
+        if is_open && !matches!(offered, Offered::Waits) {
+            self.settled = Some(offered);
+        }
+        is_open
+    }
+
+    /// Whether nothing has been said yet.
+    pub(crate) fn is_open(&self) -> bool {
+        self.settled.is_none()
+    }
 }

@@ -8,6 +8,7 @@ mod pending;
 #[cfg(test)]
 mod streams;
 mod turn;
+mod waiting;
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
@@ -24,7 +25,7 @@ use crate::connection_table::ConnectionTable;
 use crate::core::Core;
 use crate::limits::READY_PER_TURN;
 use crate::listener::Listener;
-use crate::offer::{Responder, Turn};
+use crate::offer::{Offered, Responder, Turn};
 use crate::protocol::Protocol;
 use crate::transport::lingering::Lingering;
 use crate::{CommandError, Counters, ListenerId, ListenerOptions, TurnOutcome};
@@ -110,13 +111,7 @@ impl Shard {
 
     /// Handles what is ready and writes event records. Waits at most `timeout` (`None`: not at all).
     pub fn turn(&mut self, timeout: Option<Duration>, events: &mut EventWriter<'_>) -> TurnOutcome {
-        self.turn_in(
-            timeout,
-            Turn {
-                events,
-                responder: None,
-            },
-        )
+        self.turn_in(timeout, Turn::new(events, None))
     }
 
     /// As [`Shard::turn`]. Each request is offered to `responder` before the application is told of it.
@@ -126,13 +121,7 @@ impl Shard {
         events: &mut EventWriter<'_>,
         responder: &mut dyn Responder,
     ) -> TurnOutcome {
-        self.turn_in(
-            timeout,
-            Turn {
-                events,
-                responder: Some(responder),
-            },
-        )
+        self.turn_in(timeout, Turn::new(events, Some(responder)))
     }
 
     fn turn_in(&mut self, timeout: Option<Duration>, mut turn: Turn<'_, '_>) -> TurnOutcome {
@@ -182,6 +171,14 @@ impl Shard {
         self.core.templates.forget(space);
     }
 
+    /// Says what becomes of a request that waits for its responder ([`Offered::Waits`]); the next turn does it. `false`: the
+    /// request does not wait, it has gone or has been settled before.
+    pub fn settle(&mut self, token: u32, sequence: u32, offered: Offered) -> bool {
+        self.connections
+            .find(token)
+            .is_some_and(|connection| connection.settle(&mut self.core, sequence, offered))
+    }
+
     /// Whether events wait that arose outside of [`Shard::turn`] (`CLOSED` after `DESTROY`, `FLUSHED`, ...), new
     /// connections are not watched yet, or session tickets wait for an answer. The descriptor doesn't show them: call
     /// `turn` again before waiting for it.
@@ -192,7 +189,10 @@ impl Shard {
 
     /// Whether the next turn has something to do before it asks the kernel.
     fn has_work(&self) -> bool {
-        !self.core.pending.is_empty() || !self.core.work.is_empty() || !self.unwatched.is_empty()
+        !self.core.pending.is_empty()
+            || !self.core.work.is_empty()
+            || !self.unwatched.is_empty()
+            || !self.core.cancelled.is_empty()
     }
 
     /// Listens on a bound socket and accepts. The shard owns the descriptor.

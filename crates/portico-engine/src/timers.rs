@@ -15,6 +15,8 @@ pub(crate) type Key = u64;
 
 /// Marks a listener's number in a key.
 pub(crate) const LISTENER_KEY: Key = 1 << 32;
+/// The look at requests that wait for their responder.
+pub(crate) const WAITING_KEY: Key = 1 << 36;
 
 /// Deadlines in order, with the descriptor that becomes readable for the first.
 #[derive(Debug)]

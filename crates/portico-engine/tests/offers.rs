@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use portico_channel::LentBytes;
 use portico_channel::layout::event;
-use portico_engine::{Answer, ListenerOptions, Offer, Responder, Segment};
+use portico_engine::{Answer, ListenerOptions, Offer, Offered, Responder, Segment};
 use portico_http::semantics::{Scheme, Version};
 use support::{Server, expect, read_answer, read_to_end, send};
 
@@ -21,13 +21,16 @@ struct Fixed {
 }
 
 impl Responder for Fixed {
-    fn offer(&mut self, offer: &Offer<'_>) -> Option<Answer> {
+    fn offer(&mut self, offer: &Offer<'_>) -> Offered {
         let head = offer.head();
         let target = String::from_utf8_lossy(head.target()).into_owned();
         self.offered
             .borrow_mut()
             .push(format!("{} {target}", offer.sequence()));
-        target.starts_with("/own").then(|| Answer {
+        if !target.starts_with("/own") {
+            return Offered::Passed;
+        }
+        Offered::Answered(Answer {
             status: 200,
             fields: b"X-Own: yes\r\n".to_vec(),
             body: self.body.clone(),
@@ -227,14 +230,14 @@ fn an_offer_says_by_which_connection_it_came() {
     /// Passes everything, and looks.
     struct Looker(std::net::SocketAddr, u32);
     impl Responder for Looker {
-        fn offer(&mut self, offer: &Offer<'_>) -> Option<Answer> {
+        fn offer(&mut self, offer: &Offer<'_>) -> Offered {
             let head = offer.head();
             assert_eq!(offer.local_address(), self.0.into());
             assert_eq!(offer.listener().0, self.1);
             assert_eq!((offer.server_name(), head.scheme), (None, Scheme::Http));
             assert_eq!(head.version, Version::Http10);
             assert_eq!(head.authority(), Ok(Some(&b"example.com"[..])));
-            None
+            Offered::Passed
         }
     }
     let mut server = Server::new();

@@ -16,6 +16,9 @@ impl Connection {
         head: &AnswerHead<'_>,
         body: Payload<'_>,
     ) {
+        if self.filters.is_some() {
+            return self.respond_filtered(core, sequence, head, body);
+        }
         on_protocol!(&mut self.protocol, protocol => {
             protocol.respond(&mut self.transport, core, sequence, head, body);
         });
@@ -23,6 +26,9 @@ impl Connection {
 
     /// `DATA`.
     pub(crate) fn data(&mut self, core: &mut Core, sequence: u32, flags: u32, body: Payload<'_>) {
+        if self.filters.is_some() {
+            return self.data_filtered(core, sequence, flags, body);
+        }
         on_protocol!(&mut self.protocol, protocol => {
             protocol.data(&mut self.transport, core, sequence, flags, body);
         });
@@ -30,6 +36,9 @@ impl Connection {
 
     /// `END`, with trailer lines.
     pub(crate) fn end(&mut self, core: &mut Core, sequence: u32, flags: u32, trailers: &[u8]) {
+        if self.filters.is_some() {
+            self.end_filtered(core, sequence);
+        }
         on_protocol!(&mut self.protocol, protocol => {
             protocol.end(&mut self.transport, core, sequence, flags, trailers);
         });
@@ -91,6 +100,9 @@ impl Connection {
 
     /// `RESET`.
     pub(crate) fn reset(&mut self, core: &mut Core, sequence: u32, code: u32) {
+        if let Some(filters) = &mut self.filters {
+            filters.drop_one(sequence);
+        }
         on_protocol!(&mut self.protocol, protocol => {
             protocol.reset(&mut self.transport, core, sequence, code);
         });

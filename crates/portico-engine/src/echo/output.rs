@@ -58,10 +58,7 @@ impl Echo {
         flags: u32,
         _trailers: &[u8],
     ) {
-        let nothing = Payload {
-            bytes: b"",
-            external: None,
-        };
+        let nothing = Payload::inside(b"");
         let flags = flags | response_flag::END;
         self.give(transport, core, sequence, flags, nothing);
     }

@@ -6,6 +6,7 @@
 //!    │ ▲                                            (Ignored if the request was the last)
 //!    │ └── PROCEED ── Upgrade ── TAKE_OVER ──▶ Raw
 //!    │                   └ (BEHIND_BODY) ─▶ Sized/Chunked ─▶ Raw
+//!    ├─ offer ─ Waiting ── settle ──▶ Head
 //!    └ error ─▶ Stopped
 //! ```
 
@@ -33,6 +34,8 @@ pub(crate) enum Phase {
         /// Bytes of `rest` that went with the request.
         attached: usize,
     },
+    /// The head of a request that waits for its responder: it is parsed again when that has been settled.
+    Waiting,
     /// A byte stream of the application.
     Raw,
     /// Bytes that the application no longer wants; read and dropped.

@@ -2,7 +2,6 @@
 
 use portico_channel::EventWriter;
 use portico_http::h1::{Expect, Head, leading_blank};
-use portico_http::semantics::Scheme;
 use portico_http::{ParseError, ParseErrorCode};
 
 use super::H1;
@@ -12,7 +11,7 @@ use super::step::{Pause, Step};
 use crate::core::Core;
 use crate::exchange::BodyWish;
 use crate::limits::{PACKET_OUTPUT_BYTES, REQUESTS_PER_TURN};
-use crate::offer::{Answer, Offer, Responder, Turn};
+use crate::offer::{Offered, Turn};
 use crate::stop::Stop;
 use crate::transport::Transport;
 
@@ -104,7 +103,7 @@ impl H1 {
     #[inline]
     pub(crate) fn is_blocked(&self, transport: &Transport, core: &Core) -> bool {
         match self.input.phase {
-            Phase::Upgrade { .. } | Phase::Stopped => true,
+            Phase::Upgrade { .. } | Phase::Waiting | Phase::Stopped => true,
             Phase::Head => {
                 self.is_head_blocked(transport, core)
                     || self.input.over && self.is_over(transport, core)
@@ -223,7 +222,9 @@ impl H1 {
                     self.write_later_client_error(transport, turn.events, input)?;
                     Ok(Step::Used(self.ignore(input, left)))
                 }
-                Phase::Upgrade { .. } | Phase::Stopped => return Ok(Pause::Blocked),
+                Phase::Upgrade { .. } | Phase::Waiting | Phase::Stopped => {
+                    return Ok(Pause::Blocked);
+                }
             };
             match step {
                 Ok(Step::Used(count)) => *used += count,
@@ -261,10 +262,7 @@ impl H1 {
         {
             Ok(None) => Ok(Ok(Step::Pause(Pause::NeedMore))),
             Err(error) => Ok(Err(error)),
-            Ok(Some(head)) => {
-                self.hand_over(transport, core, turn, input, &head)?;
-                Ok(Ok(Step::Used(to_usize(head.head_bytes))))
-            }
+            Ok(Some(head)) => Ok(Ok(self.hand_over(transport, core, turn, input, &head)?)),
         }
     }
 
@@ -277,19 +275,32 @@ impl H1 {
         turn: &mut Turn<'_, '_>,
         input: &[u8],
         head: &Head,
-    ) -> Result<(), Stop> {
+    ) -> Result<Step, Stop> {
         let sequence = self.exchanges.begin(head.expect == Expect::Continue);
-        let answer = match &mut turn.responder {
-            None => None,
-            Some(responder) => offer(*responder, transport, core, sequence, input, head),
+        let is_settled = self.waiting.is_some();
+        let offered = if turn.responder.is_none() && !is_settled {
+            Offered::Passed
+        } else {
+            self.offer(transport, core, turn, (input, head))
         };
-        let told = match answer {
-            None => self.write_request(transport, core, turn.events, input, head),
-            Some(_) => transport.announce(core, turn.events),
+        let told = match &offered {
+            Offered::Passed | Offered::Filtered(_) => {
+                self.write_request(transport, core, turn.events, input, head)
+            }
+            Offered::Answered(_) => transport.announce(core, turn.events),
+            Offered::Waits => {
+                // The head stays where it is, and is parsed again when it is settled.
+                self.exchanges.take_back();
+                self.wait(transport, core, sequence);
+                return Ok(Step::Pause(Pause::Blocked));
+            }
         };
         if let Err(stop) = told {
-            // The head is parsed again when there is room for the event.
+            // The head is parsed again when there is room for the event, and what was not settled is offered again.
             self.exchanges.take_back();
+            if is_settled {
+                self.keep_settled(sequence, offered);
+            }
             return Err(stop);
         }
         self.input.over = self.is_over(transport, core);
@@ -297,9 +308,14 @@ impl H1 {
         self.input.keep_alive = head.keep_alive;
         transport.become_busy();
         core.counters.requests += 1;
-        if let Some(answer) = answer {
+        if let Offered::Answered(answer) = offered {
             self.answer(transport, core, sequence, head, answer);
-        } else if head.upgrade {
+            return Ok(Step::Used(to_usize(head.head_bytes)));
+        }
+        if let Offered::Filtered(filter) = offered {
+            turn.filters.push((sequence, filter));
+        }
+        if head.upgrade {
             let attached = input.len() - to_usize(head.head_bytes).min(input.len());
             self.input.phase = Phase::Upgrade {
                 framing: head.framing,
@@ -309,7 +325,7 @@ impl H1 {
         } else if !self.input.begin_body(head.framing) {
             self.message_complete();
         }
-        Ok(())
+        Ok(Step::Used(to_usize(head.head_bytes)))
     }
 
     fn ignore(&mut self, input: &[u8], left: u64) -> usize {
@@ -341,30 +357,6 @@ impl H1 {
         transport.arm_close(core);
         Ok(())
     }
-}
-
-/// Offers a request.
-#[inline(never)]
-fn offer(
-    responder: &mut dyn Responder,
-    transport: &Transport,
-    core: &Core,
-    sequence: u32,
-    input: &[u8],
-    head: &Head,
-) -> Option<Answer> {
-    let scheme = if transport.is_tls() {
-        Scheme::Https
-    } else {
-        Scheme::Http
-    };
-    let listener = core.listeners.find(transport.listener());
-    responder.offer(&Offer {
-        sequence,
-        head: head.request(core.parser.fields(), input, scheme),
-        transport,
-        accepted_at: listener.and_then(|listener| listener.accepted_at),
-    })
 }
 
 /// What came last of `bytes`, and where in it `place` is: an error is told with its packet, as Node does, and not with

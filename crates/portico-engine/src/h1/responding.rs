@@ -8,12 +8,10 @@ use portico_http::h1::{
 
 use super::H1;
 use super::input::Phase;
-use crate::answer::{AnswerHead, InterimHead, Payload};
+use crate::answer::{Answer, AnswerHead, InterimHead, Payload};
 use crate::core::Core;
-use crate::offer::{Answer, Segment};
 use crate::transport::{AfterFlush, Transport};
 use portico_http::Method;
-use portico_http::semantics::status;
 
 impl H1 {
     /// `RESPOND`. A second head for a request is ignored.
@@ -64,26 +62,8 @@ impl H1 {
             self.input.unread_at_close |= !head.framing.is_empty();
             self.ignore_the_rest();
         }
-        let connection = if keep_alive {
-            response_flag::CONNECTION_KEEP_ALIVE | response_flag::KEEP_ALIVE
-        } else {
-            response_flag::CONNECTION_CLOSE | response_flag::CLOSE
-        };
-        let reason = status::reason(answer.status).unwrap_or_default();
-        let length: usize = answer.body.iter().map(Segment::len).sum();
-        let nothing = Payload {
-            bytes: &[],
-            external: None,
-        };
-        let answer_head = AnswerHead {
-            status: answer.status,
-            flags: response_flag::DATE | response_flag::CONTENT_LENGTH | connection,
-            template: 0,
-            reason: reason.as_bytes(),
-            fields: &answer.fields,
-            content_length: u64::try_from(length).unwrap_or(u64::MAX),
-        };
-        self.respond(transport, core, sequence, &answer_head, nothing);
+        let nothing = Payload::inside(b"");
+        self.respond(transport, core, sequence, &answer.head(keep_alive), nothing);
         if head.method != Method::Head {
             for segment in &answer.body {
                 segment.lend(|body| self.data(transport, core, sequence, 0, body));

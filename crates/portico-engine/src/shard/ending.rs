@@ -16,6 +16,7 @@ impl Shard {
         let Some(mut connection) = self.connections.remove(token) else {
             return;
         };
+        connection.each_waiting(|sequence, _| self.core.cancelled.push((token, sequence)));
         if stop == Stop::Close(0) {
             connection.transport.send_close_notify(&mut self.core);
         }

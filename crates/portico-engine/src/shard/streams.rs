@@ -12,7 +12,8 @@ use super::Shard;
 use crate::echo::Echo;
 use crate::echo::frames::{Frame, Kind};
 use crate::echo::output::{FRAMED_BYTES, PIECE_BYTES};
-use crate::{ListenerId, ListenerOptions, TurnOutcome};
+use crate::limits::{OFFER_CHECK_MS, OFFER_WAIT_MS};
+use crate::{Answer, ListenerId, ListenerOptions, Offer, Offered, Responder, Segment, TurnOutcome};
 
 /// A shard whose connections speak in streams, and a client.
 struct Pair {
@@ -54,10 +55,15 @@ impl Pair {
 
     /// What some turns tell, but for `OPEN`.
     fn told(&mut self) -> Vec<Told> {
+        self.told_with(&mut Passes)
+    }
+
+    /// The same, with a responder.
+    fn told_with(&mut self, responder: &mut dyn Responder) -> Vec<Told> {
         let mut memory = vec![0; 256 * 1024];
         let mut events = EventWriter::new(&mut memory);
         for _ in 0..4 {
-            let outcome = self.shard.turn(None, &mut events);
+            let outcome = self.shard.turn_with(None, &mut events, responder);
             assert!(!matches!(outcome, TurnOutcome::NeedSpace(_)));
         }
         let mut told = Vec::new();
@@ -134,6 +140,34 @@ impl Pair {
                 Err(error) => panic!("{error}"),
             }
         }
+    }
+}
+
+/// Passes everything.
+struct Passes;
+
+impl Responder for Passes {
+    fn offer(&mut self, _: &Offer<'_>) -> Offered {
+        Offered::Passed
+    }
+}
+
+/// Has everything wait.
+#[derive(Default)]
+struct Slow {
+    cancelled: Vec<u32>,
+}
+
+impl Responder for Slow {
+    fn offer(&mut self, offer: &Offer<'_>) -> Offered {
+        match offer.head().target() {
+            b"/slow" => Offered::Waits,
+            _ => Offered::Passed,
+        }
+    }
+
+    fn cancelled(&mut self, _: u32, sequence: u32) {
+        self.cancelled.push(sequence);
     }
 }
 
@@ -349,4 +383,68 @@ fn the_end_of_the_connection_ends_every_exchange_once() {
     assert_eq!(ends(&pair.frames()), [2]);
     pair.answer(1, 0, b"");
     assert_eq!(kinds(pair.told()), [event::CLOSED]);
+}
+
+#[test]
+fn a_stream_that_waits_for_its_responder_holds_no_other() {
+    let mut pair = Pair::new();
+    let mut slow = Slow::default();
+    for stream in [1, 2] {
+        pair.send(stream, Kind::Head, b"/slow");
+    }
+    pair.send(3, Kind::Head, b"/");
+    pair.send(4, Kind::Head, b"/slow");
+    for stream in [1, 2, 3] {
+        pair.send(stream, Kind::Data, b"body");
+        pair.send(stream, Kind::End, b"");
+    }
+    let names = |told: Vec<Told>| -> Vec<(u32, u32)> {
+        told.iter()
+            .map(|(kind, sequence, ..)| (*kind, *sequence))
+            .collect()
+    };
+    assert_eq!(
+        names(pair.told_with(&mut slow)),
+        [(event::REQUEST, 3), (event::BODY, 3), (event::END, 3)]
+    );
+    // One is answered, one passed, and one goes.
+    let answer = Answer {
+        status: 200,
+        fields: Vec::new(),
+        body: vec![Segment::Owned(b"cached".to_vec())],
+        keep_alive: true,
+    };
+    let token = pair.token;
+    assert!(pair.shard.settle(token, 1, Offered::Answered(answer)));
+    assert!(pair.shard.settle(token, 2, Offered::Passed));
+    assert!(!pair.shard.settle(token, 3, Offered::Passed));
+    pair.send(4, Kind::Reset, &[0; 4]);
+    assert_eq!(
+        names(pair.told_with(&mut slow)),
+        [(event::REQUEST, 2), (event::BODY, 2), (event::END, 2)]
+    );
+    assert_eq!(slow.cancelled, [4]);
+    assert_eq!(ends(&pair.frames()), [1]);
+}
+
+#[test]
+fn a_request_that_has_waited_long_enough_is_passed() {
+    let mut pair = Pair::new();
+    let mut slow = Slow::default();
+    pair.send(1, Kind::WholeHead, b"/slow");
+    assert_eq!(pair.told_with(&mut slow), []);
+    let mut waited_ms = 0;
+    let told = loop {
+        let told = pair.told_with(&mut slow);
+        if !told.is_empty() {
+            break told;
+        }
+        pair.shard.core.clock.advance(OFFER_CHECK_MS);
+        waited_ms += OFFER_CHECK_MS;
+        pair.shard.handle_expired();
+        assert!(waited_ms <= OFFER_WAIT_MS + 2 * OFFER_CHECK_MS);
+    };
+    assert_eq!((told[0].0, told[0].1), (event::REQUEST, 1));
+    assert!(waited_ms >= OFFER_WAIT_MS);
+    assert_eq!(pair.shard.core.waiting_check_ms, 0, "none is looked for");
 }

@@ -10,7 +10,7 @@ use crate::core::{Core, PendingEvent};
 use crate::limits::READY_PER_TURN;
 use crate::offer::Turn;
 use crate::stop::Stop;
-use crate::timers::{Key, LISTENER_KEY};
+use crate::timers::{Key, LISTENER_KEY, WAITING_KEY};
 use crate::transport::{Expired, millis};
 
 /// Epoll token of the timers' descriptor. Tokens below 2^32 are connections.
@@ -30,6 +30,9 @@ impl Shard {
         turn: &mut Turn<'_, '_>,
     ) -> Result<TurnOutcome, usize> {
         self.core.clock.update();
+        if !self.core.cancelled.is_empty() {
+            self.tell_cancelled(turn);
+        }
         self.write_pending(turn.events)?;
         let mut full = false;
         if !self.starved {
@@ -139,7 +142,11 @@ impl Shard {
                 continue;
             };
             connection.transport.unschedule();
-            match connection.drive(&mut self.core, turn) {
+            let driven = connection.drive(&mut self.core, turn);
+            if !turn.filters.is_empty() {
+                connection.filter_answers(&mut turn.filters);
+            }
+            match driven {
                 Ok(false) => {}
                 Ok(true) => connection.transport.schedule(&mut self.core),
                 Err(Stop::NeedSpace(bytes)) => {
@@ -177,7 +184,7 @@ impl Shard {
         self.core.dirty = dirty;
     }
 
-    fn handle_expired(&mut self) {
+    pub(super) fn handle_expired(&mut self) {
         self.core.clock.update();
         let now_ms = self.core.clock.now_ms();
         while let Some((deadline_ms, key)) = self.core.timers.expired(now_ms) {
@@ -187,7 +194,9 @@ impl Shard {
     }
 
     fn handle_deadline(&mut self, deadline_ms: u64, key: Key) {
-        if key & LINGERING != 0 {
+        if key == WAITING_KEY {
+            self.check_waiting();
+        } else if key & LINGERING != 0 {
             let now_ms = self.core.clock.now_ms();
             if let Some(next_ms) = self.lingering.expire(index_of(key), now_ms) {
                 self.core.timers.enter(next_ms, key);

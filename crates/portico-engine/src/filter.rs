@@ -1,0 +1,115 @@
+//! What stands between the application's answer and the protocol: for copies of answers, other fields, other codings.
+//!
+//! A responder gives a request's answer a filter ([`Offered::Filtered`](crate::Offered::Filtered)). It sees the answer as
+//! the application's records bring it, whatever protocol frames it, and may put something else in its place. An answer
+//! without one passes by with one comparison.
+
+use portico_channel::IdMap;
+use portico_channel::layout::response_flag;
+
+use crate::answer::{AnswerHead, Payload};
+use crate::templates::Templates;
+
+/// Sees the application's answer to one request, and may change it. Dropped before the last bytes, the answer was given
+/// up or cut off: nothing may be made of what came.
+pub trait AnswerFilter: std::fmt::Debug {
+    /// The head (not of interim responses). `None`: it goes out as it is, and so must the length of the body.
+    fn head(&mut self, head: &FilteredHead<'_>) -> Option<NewHead>;
+
+    /// Bytes of the body, none or more; `is_last`: nothing follows but trailers. `None`: they go out as they are.
+    fn body(&mut self, bytes: &[u8], is_last: bool) -> Option<Vec<u8>>;
+}
+
+/// The head of an answer that a filter sees.
+#[derive(Clone, Copy, Debug)]
+pub struct FilteredHead<'a> {
+    /// The status code.
+    pub status: u16,
+    /// Field lines, each with CR LF. `Date` and what belongs to the connection are not among them.
+    pub fields: &'a [u8],
+    /// `Content-Length`, where the engine writes it; it may also stand in `fields`.
+    pub content_length: Option<u64>,
+}
+
+/// What a filter puts in its place.
+#[derive(Clone, Debug)]
+pub struct NewHead {
+    /// Field lines, without `Content-Length` and `Transfer-Encoding`.
+    pub fields: Vec<u8>,
+    /// The body's length. `None`: it is not known yet; only for a request of HTTP/1.1 or later.
+    pub content_length: Option<u64>,
+}
+
+/// The filters of a connection, by exchange.
+#[derive(Debug, Default)]
+pub(crate) struct Filters(IdMap<u32, Filtered>);
+
+#[derive(Debug)]
+struct Filtered {
+    filter: Box<dyn AnswerFilter>,
+    has_begun: bool,
+}
+
+/// What goes to the protocol in place of a head and the bytes with it.
+#[derive(Default)]
+pub(crate) struct Replaced {
+    /// `None`: the fields are those of the record, or of its template.
+    pub(crate) head: Option<NewHead>,
+    /// `None`: the bytes are those of the record.
+    pub(crate) body: Option<Vec<u8>>,
+}
+
+impl Filters {
+    pub(crate) fn enter(&mut self, sequence: u32, filter: Box<dyn AnswerFilter>) {
+        let filtered = Filtered {
+            filter,
+            has_begun: false,
+        };
+        self.0.insert(sequence, filtered);
+    }
+
+    /// The answer is given up.
+    pub(crate) fn drop_one(&mut self, sequence: u32) {
+        self.0.remove(&sequence);
+    }
+
+    /// `RESPOND`; `None`: no filter has a say in it.
+    pub(crate) fn head(
+        &mut self,
+        templates: &Templates,
+        sequence: u32,
+        head: &AnswerHead<'_>,
+        body: Payload<'_>,
+    ) -> Option<Replaced> {
+        let filtered = self.0.get_mut(&sequence)?;
+        if std::mem::replace(&mut filtered.has_begun, true) {
+            // The protocol ignores a second head.
+            return None;
+        }
+        let kept = templates.find(head.template);
+        let flags = head.flags;
+        let has_length = flags & response_flag::CONTENT_LENGTH != 0;
+        let head = filtered.filter.head(&FilteredHead {
+            status: head.status,
+            fields: kept.map_or(head.fields, |kept| &kept.fields),
+            content_length: has_length.then_some(head.content_length),
+        });
+        let body = self.body(sequence, flags, body.bytes);
+        Some(Replaced { head, body })
+    }
+
+    /// Bytes of the body, with the flags of their record. `None`: they go out as they are.
+    pub(crate) fn body(&mut self, sequence: u32, flags: u32, bytes: &[u8]) -> Option<Vec<u8>> {
+        let filtered = self.0.get_mut(&sequence)?;
+        if !filtered.has_begun {
+            // The protocol ignores what comes before the head.
+            return None;
+        }
+        let is_last = flags & response_flag::END != 0;
+        let instead = filtered.filter.body(bytes, is_last);
+        if is_last {
+            self.0.remove(&sequence);
+        }
+        instead
+    }
+}

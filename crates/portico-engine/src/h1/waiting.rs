@@ -1,0 +1,80 @@
+//! A request that waits for its responder. Its head stays among the bytes that were received, and nothing behind it is
+//! read: that bounds what is kept.
+
+use portico_http::h1::Head;
+use portico_http::semantics::Scheme;
+
+use super::H1;
+use super::input::Phase;
+use crate::core::Core;
+use crate::offer::{Offered, Turn, Waiting};
+use crate::transport::Transport;
+
+impl H1 {
+    /// What becomes of the request that has begun: as was settled, or as the responder says.
+    #[inline(never)]
+    pub(super) fn offer(
+        &mut self,
+        transport: &Transport,
+        core: &Core,
+        turn: &mut Turn<'_, '_>,
+        (input, head): (&[u8], &Head),
+    ) -> Offered {
+        if let Some(settled) = self.waiting.take().and_then(|waiting| waiting.settled) {
+            return settled;
+        }
+        let scheme = if transport.is_tls() {
+            Scheme::Https
+        } else {
+            Scheme::Http
+        };
+        let head = head.request(core.parser.fields(), input, scheme);
+        turn.offer(transport, core, self.exchanges.last(), head)
+    }
+
+    /// The request that comes next waits.
+    pub(super) fn wait(&mut self, transport: &mut Transport, core: &mut Core, sequence: u32) {
+        self.waiting = Some(Box::new(Waiting::begin(core, sequence)));
+        self.input.phase = Phase::Waiting;
+        // Its client has sent the head in time.
+        self.input.message_started_ms = 0;
+        transport.become_busy();
+    }
+
+    /// What was settled could not be done for want of event memory.
+    #[cold]
+    pub(super) fn keep_settled(&mut self, sequence: u32, offered: Offered) {
+        self.waiting = Some(Box::new(Waiting {
+            sequence,
+            since_ms: 0,
+            settled: Some(offered),
+        }));
+    }
+
+    /// What becomes of the request that waits. `false`: it does not.
+    pub(crate) fn settle(
+        &mut self,
+        transport: &mut Transport,
+        core: &mut Core,
+        sequence: u32,
+        offered: Offered,
+    ) -> bool {
+        let Some(waiting) = self.waiting.as_mut() else {
+            return false;
+        };
+        let is_waiting =
+            matches!(self.input.phase, Phase::Waiting) && waiting.settle(sequence, offered);
+        if is_waiting && !waiting.is_open() {
+            self.input.phase = Phase::Head;
+            self.look_again(transport, core);
+        }
+        is_waiting
+    }
+
+    /// The number of the request that waits, and since when.
+    pub(crate) fn each_waiting(&self, mut visit: impl FnMut(u32, u64)) {
+        if let Some(waiting) = self.waiting.as_ref().filter(|waiting| waiting.is_open()) {
+            visit(waiting.sequence, waiting.since_ms);
+        }
+    }
+}
