@@ -1,6 +1,7 @@
 //! The command line: what can be said, and what it means.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
@@ -49,18 +50,19 @@ pub(crate) enum Command {
     Cert(Cert),
     /// Read the configuration and the certificates again; nothing is dropped
     #[command(
-        after_help = "If the new configuration is bad, the host says what is wrong and goes on with the old one."
+        after_help = "If the new configuration is bad, or a port of it can't be opened, the host says what is wrong and goes\n\
+                      on with the old one."
     )]
     Reload,
     /// End the host: connections may finish, new ones are refused
     #[command(after_help = "Examples:\n  \
-        portico stop                                  waits as long as configured (10 s)\n  \
+        portico stop                                  waits as long as `drain_timeout` says (30 s by default)\n  \
         portico stop --drain 0                        at once\n\n\
         Returns when the host has ended.")]
     Stop {
         /// Seconds that connections may take to finish
-        #[arg(long, value_name = "SECONDS")]
-        drain: Option<f64>,
+        #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+        drain: Option<Duration>,
     },
     /// Let a new program take over from the running host; no connection is refused
     #[command(after_help = "Examples:\n  \
@@ -72,7 +74,7 @@ pub(crate) enum Command {
         #[arg(long, value_name = "PATH")]
         program: Option<PathBuf>,
     },
-    /// Check a configuration file; nothing is put into force
+    /// Check a configuration file and the certificates, users and groups that it names; nothing is put into force
     CheckConfig {
         /// The file
         #[arg(value_name = "FILE")]
@@ -197,6 +199,13 @@ pub(crate) struct CertArguments {
     /// Refuse clients without a certificate of these authorities
     #[arg(long, requires = "client_ca")]
     pub(crate) require_client_certificate: bool,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number: Option<f64> = text.parse().ok();
+    number
+        .and_then(|number| Duration::try_from_secs_f64(number).ok())
+        .ok_or_else(|| "must be a number of seconds from 0 on, such as 30 or 0.5".to_owned())
 }
 
 #[cfg(test)]

@@ -75,9 +75,7 @@ pub(crate) fn reload(socket: Option<&Path>) -> Result<(), Failed> {
     ask_and_say(socket, &Request::Reload, Some(PATIENCE))
 }
 
-pub(crate) fn stop(socket: Option<&Path>, drain: Option<f64>) -> Result<(), Failed> {
-    let drain = drain.map(Duration::try_from_secs_f64).transpose();
-    let drain = drain.map_err(|_| Failed::new("--drain must be a number of seconds from 0 on"))?;
+pub(crate) fn stop(socket: Option<&Path>, drain: Option<Duration>) -> Result<(), Failed> {
     let drain_ms = drain.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
     // The end may take as long as connections do; a host that answers nothing at all is not waited for.
     ask(socket, &Request::Status, Some(PATIENCE))?;

@@ -38,16 +38,16 @@ pub(crate) fn run(arguments: HostArguments, socket: Option<PathBuf>) -> Result<(
 }
 
 pub(crate) fn check(file: &Path) -> Result<(), Failed> {
-    configuration::read(Some(file)).map_err(|failure| Failed::new(failure.message))?;
+    configuration::check(file).map_err(|failure| Failed::new(failure.message))?;
     show::line(&format!("{} is good", file.display()))
 }
 
 /// One line for each event that a person needs, to standard error. The journal adds the time itself.
 fn start_log() {
-    let level = std::env::var(LOG_VARIABLE).ok();
-    let level = level
-        .and_then(|level| level.parse().ok())
-        .unwrap_or(LevelFilter::INFO);
+    let wanted = std::env::var(LOG_VARIABLE).ok();
+    let level = wanted.as_deref().map(str::parse::<LevelFilter>);
+    let is_understood = level.as_ref().is_none_or(Result::is_ok);
+    let level = level.and_then(Result::ok).unwrap_or(LevelFilter::INFO);
     let log = tracing_subscriber::fmt()
         .with_writer(io::stderr)
         .with_max_level(level)
@@ -59,4 +59,10 @@ fn start_log() {
     } else {
         tracing::subscriber::set_global_default(log.finish())
     };
+    if !is_understood {
+        let wanted = wanted.unwrap_or_default();
+        tracing::warn!(
+            "{LOG_VARIABLE} must be error, warn, info, debug, trace or off, not {wanted:?}: the level is info"
+        );
+    }
 }

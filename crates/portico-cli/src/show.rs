@@ -15,10 +15,13 @@ pub(crate) fn line(text: &str) -> Result<(), Failed> {
     }
 }
 
-/// An error to standard error.
+/// An error to standard error. Each line says whose it is.
 pub(crate) fn error(text: &str) {
-    // Nowhere else to say it.
-    let _ = writeln!(io::stderr().lock(), "portico: {text}");
+    let mut out = io::stderr().lock();
+    for line in text.lines() {
+        // Nowhere else to say it.
+        let _ = writeln!(out, "portico: {line}");
+    }
 }
 
 /// Anything as JSON to standard output.

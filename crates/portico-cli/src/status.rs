@@ -66,6 +66,11 @@ fn text(status: &Status, style: Style) -> String {
         }
     }
     for listener in &status.listeners {
+        if let Some(problem) = &listener.problem {
+            let text = format!("port {} is not open: {}", listener.port, printable(problem));
+            lines.push(style.bad(&text));
+            continue;
+        }
         let addresses: Vec<_> = listener
             .addresses
             .iter()

@@ -53,6 +53,8 @@ entries! {
         "Whether connections begin with TLS. Needs a certificate for the port.";
     backlog: u32 = Some(511), Count(1..=65_535), "Node", AtOnce,
         "Connections that the kernel keeps until they are accepted.";
+    optional: bool = Some(false), Flag, "Portico", AtOnce,
+        "Whether the host runs while it can't listen there: because another program has the port, or the machine does not have the address yet. The host tries again every 5 seconds. Otherwise the host does not start, and a reload or an upgrade is refused.";
 }
 
 entries! {

@@ -7,7 +7,9 @@
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use portico_http::h1::DateCache;
 use portico_sys::files;
 use portico_tls::{CertificateSummary, Context, ContextOptions, Identity};
 use rustls_pki_types::pem::PemObject;
@@ -168,6 +170,15 @@ impl Certificates {
         all.into_iter().filter_map(loaded).collect()
     }
 
+    /// Those that have expired, with the date: which record, and what to say.
+    pub fn expired(&self) -> impl Iterator<Item = (&CertificateRecord, String)> {
+        self.entries.iter().filter_map(|entry| {
+            let date = expired(entry.loaded.as_ref()?.not_after)?;
+            let text = format!("{} expired on {date}", describe(&entry.record));
+            Some((&entry.record, text))
+        })
+    }
+
     /// For people.
     #[must_use]
     pub fn list(&self) -> Vec<CertificateRecord> {
@@ -198,7 +209,12 @@ impl Entry {
         // Before reading: a change in between is noticed at the next look.
         let files = stamps(&record);
         let (loaded, failure) = match load(&record) {
-            Ok(loaded) => (Some(loaded), None),
+            Ok(loaded) => {
+                if let Some(date) = expired(loaded.not_after) {
+                    tracing::warn!("{} expired on {date}: clients refuse it", describe(&record));
+                }
+                (Some(loaded), None)
+            }
             Err(failure) => (None, Some(failure)),
         };
         let entry = Self {
@@ -248,8 +264,14 @@ fn load(record: &CertificateRecord) -> Result<Loaded, Failure> {
         alpn: vec![b"http/1.1".to_vec()],
         ..ContextOptions::default()
     };
-    let context = Context::new(&options)
-        .map_err(|error| unusable(&record.certificate, format!("with {}: {error}", record.key)))?;
+    let context = Context::new(&options).map_err(|error| {
+        let why = format!(
+            "with {}: {}",
+            record.key,
+            without_openssl_code(error.message())
+        );
+        unusable(&record.certificate, why)
+    })?;
     let names = if record.names.is_empty() {
         summary.dns_names
     } else {
@@ -282,6 +304,22 @@ fn read(path: &str) -> Result<Vec<u8>, Failure> {
         return Err(unusable(path, "the path must be absolute"));
     }
     files::read(Path::new(path), MAX_FILE_BYTES).map_err(|error| unusable(path, error))
+}
+
+/// The sentence for people: Node's errors begin with OpenSSL's code and names.
+fn without_openssl_code(message: &str) -> &str {
+    let sentence = message
+        .strip_prefix("error:")
+        .and_then(|rest| rest.split_once(": "));
+    sentence.map_or(message, |(_, sentence)| sentence)
+}
+
+/// When it expired, as text, if it has.
+fn expired(not_after: i64) -> Option<String> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();
+    let not_after = u64::try_from(not_after).unwrap_or(0);
+    let text = *DateCache::new().update(not_after);
+    (not_after < now).then(|| String::from_utf8_lossy(&text).into_owned())
 }
 
 fn unusable(path: &str, why: impl std::fmt::Display) -> Failure {

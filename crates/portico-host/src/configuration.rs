@@ -7,9 +7,13 @@ use portico_dispatch::{Affinity, QueueOptions};
 use portico_engine::ListenerOptions;
 use portico_router::Scheme;
 
+use crate::certificates::Certificates;
 use crate::protocol::{CertificateRecord, ReservationRecord};
+use crate::registry::Registry;
+use crate::rules::{self, UnknownNames};
 use crate::settings::{ListenerSettings, MAX_SHARDS, Settings};
-use crate::{Failure, code};
+use crate::state::State;
+use crate::{Failure, code, users};
 
 /// Reads the file; without one: the defaults. Blocks on the disk.
 ///
@@ -24,6 +28,46 @@ pub fn read(path: Option<&Path>) -> Result<Settings, Failure> {
         Failure::new(code::CONFIGURATION, lines.join("\n"))
     })?;
     Ok(settings(config))
+}
+
+/// Reads the file and all that it names, as a host would that starts with it: certificates and keys, users and groups.
+/// Ports are not opened. Blocks on the disk and on the user database.
+///
+/// # Errors
+/// All that is wrong, a line each, with the file and the line; also a certificate that has expired.
+pub fn check(path: &Path) -> Result<(), Failure> {
+    let settings = read(Some(path))?;
+    let place = |line: usize| format!("{}:{line}:1", path.display());
+    let mut wrong = Vec::new();
+    let mut certificates = Certificates::default();
+    let lines = settings.config.certificates.iter().map(|own| own.line);
+    for (record, line) in settings.certificates.iter().zip(lines) {
+        if let Err(failure) = certificates.add(record.clone()) {
+            wrong.push(format!(
+                "{}: [[certificate]] {}",
+                place(line),
+                failure.message
+            ));
+        }
+        let expired = certificates.expired().find(|(own, _)| *own == record);
+        wrong.extend(expired.map(|(_, text)| format!("{}: [[certificate]] {text}", place(line))));
+    }
+    let lines = settings.config.reservations.iter().map(|own| own.line);
+    for (record, line) in settings.reservations.iter().zip(lines) {
+        if let Err(failure) = users::reservation(record) {
+            wrong.push(format!(
+                "{}: [[reservation]] {}",
+                place(line),
+                failure.message
+            ));
+        }
+    }
+    if wrong.is_empty() {
+        let rules = rules::rules(&settings, &State::default(), UnknownNames::Refuse)?;
+        Registry::default().apply(rules)?;
+        return Ok(());
+    }
+    Err(Failure::new(code::CONFIGURATION, wrong.join("\n")))
 }
 
 pub(crate) fn settings(config: Config) -> Settings {
@@ -67,7 +111,9 @@ pub(crate) fn settings(config: Config) -> Settings {
             },
             addresses: Vec::new(),
             backlog: listener.backlog,
+            optional: true,
         });
+        entry.optional &= listener.optional;
         entry.addresses.extend(listener.address.ip);
     }
     settings.config = config;

@@ -19,7 +19,7 @@ use crate::registry::Registry;
 use crate::rules::{self, UnknownNames};
 use crate::settings::Settings;
 use crate::state::{State, StateFile};
-use crate::status::Rates;
+use crate::status::{MemberTotals, Rates};
 use crate::user_memories::UserMemories;
 use crate::{Failure, code};
 
@@ -29,6 +29,9 @@ const BACKLOG: u32 = 4096;
 
 /// Least time between two attempts to look up names that were not known.
 const LOOK_UP_EVERY: Duration = Duration::from_secs(5);
+
+/// How often it is tried to open a port that could not be opened.
+const RETRY_EVERY: Duration = Duration::from_secs(5);
 
 /// How a host was started.
 #[derive(Clone, Debug, Default)]
@@ -84,6 +87,10 @@ pub(crate) struct Host {
     pub(crate) sessions: BTreeMap<MemberId, UnboundedSender<Reply>>,
     /// What is kept for the members of each user.
     pub(crate) memories: UserMemories,
+    /// Ports that the configuration or the service manager names and that are not open, with the reason.
+    pub(crate) unopened: BTreeMap<u16, Failure>,
+    /// When they were tried last.
+    tried_unopened: Instant,
 }
 
 impl Host {
@@ -126,6 +133,8 @@ impl Host {
             log: LogBudget::new(now),
             sessions: BTreeMap::new(),
             memories: UserMemories::default(),
+            unopened: BTreeMap::new(),
+            tried_unopened: now,
         };
         host.publish_routes();
         Ok(host)
@@ -148,6 +157,7 @@ impl Host {
     /// The member's connection has ended: its process is gone, or done.
     pub(crate) fn gone(&mut self, member: MemberId) {
         let prefix = self.prefix_of(member);
+        let left_behind = self.requests_of(member);
         for shard in &self.shards {
             shard.detach(member);
         }
@@ -156,15 +166,33 @@ impl Host {
             return;
         };
         if self.log.allows(entry.owner.uid, Instant::now()) {
-            tracing::info!(
-                member = member.0,
-                pid = entry.process.pid,
-                "{prefix} unregistered"
-            );
+            let (member, pid) = (member.0, entry.process.pid);
+            match left_behind {
+                MemberTotals { in_flight: 0, .. } => {
+                    tracing::info!(member, pid, "{prefix} unregistered");
+                }
+                MemberTotals {
+                    in_flight, untaken, ..
+                } => tracing::warn!(
+                    member,
+                    pid,
+                    program = entry.process.program.as_str(),
+                    "the process of {prefix} ended with {taken} requests that it had taken: clients get 502, \
+                     or another process tries again where `retry_safe_methods` allows it; {untaken} that it had not taken \
+                     go to other processes",
+                    taken = in_flight.saturating_sub(untaken),
+                ),
+            }
         }
         if self.registry.members().is_empty() {
             self.idle_since = Instant::now();
         }
+    }
+
+    /// Requests that a member has.
+    fn requests_of(&self, member: MemberId) -> MemberTotals {
+        let mut totals = self.totals();
+        totals.members.remove(&member).unwrap_or_default()
     }
 
     /// Ends registrations whose channels broke the rules, and queues that waited long enough.
@@ -234,18 +262,50 @@ impl Host {
         }
     }
 
-    /// Opens the ports that the configuration or the service manager names. Returns what could not be opened.
+    /// Opens the ports that the configuration or the service manager names. What can't be opened is tried again
+    /// ([`Host::retry_unopened`]), and a reason that is new is logged. Returns the reasons for which the configuration
+    /// can't be put into force.
     pub(crate) fn open_configured(&mut self) -> Vec<Failure> {
         let mut ports = self.listeners.kept_ports().clone();
         ports.extend(self.registry.ports());
         let listeners = self.settings.listeners.iter();
         ports.extend(listeners.map(|(port, listener)| (*port, listener.scheme)));
-        let mut failures = Vec::new();
+        let before = std::mem::take(&mut self.unopened);
+        let mut forbidding = Vec::new();
         for (port, scheme) in ports {
             let wanted = self.wanted(port, scheme);
-            failures.extend(self.listeners.open(&self.shards, port, wanted).err());
+            let Err(failure) = self.listeners.open(&self.shards, port, wanted) else {
+                continue;
+            };
+            if self.is_required(port, &failure) {
+                forbidding.push(failure.clone());
+            } else if before.get(&port) != Some(&failure) {
+                tracing::warn!("{failure}; it is tried again every 5 seconds");
+            }
+            self.unopened.insert(port, failure);
         }
-        failures
+        self.tried_unopened = Instant::now();
+        forbidding
+    }
+
+    /// Whether the configuration demands that the port is open. Where only the certificate is missing, it may come by
+    /// `portico cert add`.
+    fn is_required(&self, port: u16, failure: &Failure) -> bool {
+        let listener = self.settings.listeners.get(&port);
+        let is_kept = self.listeners.kept_ports().contains_key(&port);
+        listener.map_or(!is_kept, |listener| !listener.optional)
+            && failure.code != code::NO_CERTIFICATE
+    }
+
+    /// Tries again to open what could not be opened, every few seconds.
+    pub(crate) fn retry_unopened(&mut self, now: Instant) {
+        let is_due = now.duration_since(self.tried_unopened) >= RETRY_EVERY;
+        if self.unopened.is_empty() || !is_due || self.phase != Phase::Running {
+            return;
+        }
+        for failure in self.open_configured() {
+            tracing::debug!("{failure}");
+        }
     }
 
     /// Closes the ports that neither a queue nor the configuration needs.
@@ -274,7 +334,7 @@ impl Host {
     pub(crate) fn certificates_changed(&mut self) {
         self.refresh_listeners(true);
         for failure in self.open_configured() {
-            tracing::warn!("{failure}");
+            tracing::error!("{failure}");
         }
     }
 
@@ -327,18 +387,16 @@ impl Host {
         }
     }
 
-    /// Opens a port anew, at the addresses of the settings in force.
-    ///
-    /// # Errors
-    /// As for registrations; the port is closed then.
-    pub(crate) fn move_listener(&mut self, port: u16) -> Result<(), Failure> {
+    /// Opens a port anew, at the addresses of the settings in force; the port is closed if that fails. Returns the reason
+    /// for which the configuration can't be put into force.
+    pub(crate) fn move_listener(&mut self, port: u16) -> Option<Failure> {
         let open = self.listeners.open_ports().find(|(open, _)| *open == port);
-        let Some((_, scheme)) = open else {
-            return Ok(());
-        };
+        let (_, scheme) = open?;
         self.listeners.close(&self.shards, port);
         let wanted = self.wanted(port, scheme);
-        self.listeners.open(&self.shards, port, wanted)
+        let failure = self.listeners.open(&self.shards, port, wanted).err()?;
+        self.unopened.insert(port, failure.clone());
+        self.is_required(port, &failure).then_some(failure)
     }
 
     fn prefix_of(&self, member: MemberId) -> String {

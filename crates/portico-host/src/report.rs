@@ -27,7 +27,13 @@ impl Host {
                 port,
                 scheme: scheme.to_string(),
                 addresses: self.listeners.addresses(port),
+                problem: None,
             });
+        let unopened = self.unopened.iter().map(|(port, failure)| ListenerStatus {
+            port: *port,
+            problem: Some(failure.message.clone()),
+            ..ListenerStatus::default()
+        });
         Status {
             version: env!("CARGO_PKG_VERSION").into(),
             pid: std::process::id(),
@@ -54,7 +60,7 @@ impl Host {
             bytes_read: totals.bytes_read,
             bytes_written: totals.bytes_written,
             too_slow: totals.too_slow,
-            listeners: listeners.collect(),
+            listeners: listeners.chain(unopened).collect(),
             prefixes: self.prefixes(&totals),
         }
     }

@@ -94,10 +94,7 @@ fn begin(start: Start, activated: Vec<Activated>) -> Result<Ended, Failure> {
         Listeners::with_inherited(sockets, kept, false),
         UnknownNames::Close,
     )?;
-    for failure in host.open_configured() {
-        // A port that another program has is no reason to leave all others unserved.
-        tracing::error!("{failure}");
-    }
+    require_all(host.open_configured())?;
     let control = match control {
         Some(fd) => StdListener::from(fd),
         None => host.place.listen(mode(&host))?,
@@ -130,10 +127,25 @@ fn take_over(start: Start, received: Received) -> Result<Ended, Failure> {
         host.expect(&prefix, &owner, expected.members, upgrade::RETURN_WITHIN);
     }
     host.publish_routes();
-    for failure in host.open_configured() {
-        tracing::error!("{failure}");
-    }
+    require_all(host.open_configured())?;
     live(host, StdListener::from(control), Some(channel))
+}
+
+/// Without a port that it demands a configuration is not in force: half a server that says it is ready is found out by
+/// its users.
+fn require_all(failures: Vec<Failure>) -> Result<(), Failure> {
+    let Some(first) = failures.first() else {
+        return Ok(());
+    };
+    let messages: Vec<_> = failures.iter().map(|failure| &*failure.message).collect();
+    let text = format!(
+        "{}. With `optional = true` in its [[listener]] the host starts without it, and tries again",
+        messages.join("\n")
+    );
+    Err(Failure {
+        code: first.code.clone(),
+        message: text,
+    })
 }
 
 fn make(
@@ -300,6 +312,7 @@ fn look_after(host: &mut Host, every_second: bool) {
         let totals = host.totals();
         host.rates.sample(now, &totals);
         host.refresh_certificates(false);
+        host.retry_unopened(now);
     }
     let unused = host.registry.members().is_empty() && host.expected.is_empty();
     let patience = host.settings.idle_exit;

@@ -54,6 +54,8 @@ pub struct ListenerSettings {
     pub addresses: Vec<IpAddr>,
     /// Connections that the kernel keeps until they are accepted.
     pub backlog: u32,
+    /// Whether the host runs without it.
+    pub optional: bool,
 }
 
 impl Default for Settings {

@@ -56,7 +56,7 @@ pub struct Status {
     pub prefixes: Vec<PrefixStatus>,
 }
 
-/// A port that is open.
+/// A port that is open, or should be.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ListenerStatus {
@@ -66,6 +66,9 @@ pub struct ListenerStatus {
     pub scheme: String,
     /// Where it listens.
     pub addresses: Vec<AddressRecord>,
+    /// Why it is not open. The host tries again every 5 seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
 }
 
 /// A prefix.

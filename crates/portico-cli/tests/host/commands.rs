@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Stdio;
 
 use crate::application::Application;
 use crate::harness::{Host, can_be_another_user, command, folder, free_port, get, wait_for};
@@ -178,4 +180,92 @@ fn a_bad_configuration_is_told_and_the_one_before_stays() {
     host.done(&["reload"]);
     assert_eq!(get(second, "/").unwrap().0, 404);
     wait_for("the first port to close", || get(port, "/").is_err());
+}
+
+/// A certificate and its key as PEM files; `until` the year of its end.
+fn certificate(folder: &Path, name: &str, until: i32) {
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut parameters = rcgen::CertificateParams::new(vec![name.to_owned()]).unwrap();
+    parameters.not_before = rcgen::date_time_ymd(2000, 1, 1);
+    parameters.not_after = rcgen::date_time_ymd(until, 1, 1);
+    let certificate = parameters.self_signed(&key).unwrap();
+    fs::write(folder.join(format!("{name}.pem")), certificate.pem()).unwrap();
+    fs::write(folder.join(format!("{name}.key")), key.serialize_pem()).unwrap();
+}
+
+#[test]
+fn a_configuration_is_checked_with_all_that_it_names() {
+    let folder = folder();
+    certificate(folder.path(), "a.test", 2099);
+    certificate(folder.path(), "b.test", 2099);
+    certificate(folder.path(), "old.test", 2010);
+    let file = folder.path().join("portico.toml");
+    let path = file.display().to_string();
+    let entry = |certificate: &str, key: &str| {
+        format!(
+            "[[certificate]]\nport = 8443\nnames = [\"{certificate}.x\"]\ncertificate = \"{certificate}.pem\"\nkey = \"{key}.key\"\n"
+        )
+    };
+    let check = || {
+        command(folder.path(), &["check-config", &path])
+            .output()
+            .unwrap()
+    };
+    fs::write(&file, entry("a.test", "a.test")).unwrap();
+    assert!(check().status.success());
+
+    let reservation = "[[reservation]]\nprefix = \"http://+:80/\"\nusers = [\"no-such-user\"]\n";
+    let text = entry("a.test", "b.test")
+        + &entry("missing", "a.test")
+        + &entry("old.test", "old.test")
+        + reservation;
+    fs::write(&file, text).unwrap();
+    let output = check();
+    assert_eq!(output.status.code(), Some(1));
+    let error = String::from_utf8(output.stderr).unwrap();
+    let lines: Vec<_> = error.lines().collect();
+    let expected = [
+        (
+            "portico.toml:1:1: ",
+            "does not belong to the first certificate",
+        ),
+        ("portico.toml:6:1: ", "missing.pem can't be used: "),
+        ("portico.toml:11:1: ", "expired on Fri, 01 Jan 2010"),
+        ("portico.toml:16:1: ", "no-such-user"),
+    ];
+    assert_eq!(lines.len(), expected.len(), "{error}");
+    for (line, (place, why)) in lines.iter().zip(expected) {
+        assert!(line.starts_with("portico: "), "{line}");
+        assert!(line.contains(place) && line.contains(why), "{line}");
+        assert!(!line.contains("error:"), "{line}");
+    }
+}
+
+#[test]
+fn the_example_of_a_configuration_is_good() {
+    let folder = folder();
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/portico.toml");
+    let output = command(folder.path(), &["check-config", example]).output();
+    assert!(output.unwrap().status.success());
+}
+
+#[test]
+fn a_log_level_or_a_time_that_cannot_be_understood_is_told() {
+    let folder = folder();
+    let mut host = command(folder.path(), &["host", "--on-demand"]);
+    host.env("PORTICO_LOG", "nonsense").stderr(Stdio::piped());
+    let file = folder.path().join("portico.toml");
+    fs::write(&file, "[host]\nidle_exit = \"1s\"\n").unwrap();
+    host.arg("--config").arg(&file);
+    let output = host.output().unwrap();
+    let log = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        log.contains("WARN") && log.contains("\"nonsense\""),
+        "{log}"
+    );
+
+    let output = command(folder.path(), &["stop", "--drain", "soon"]).output();
+    let error = String::from_utf8(output.unwrap().stderr).unwrap();
+    assert!(error.contains("a number of seconds from 0 on"), "{error}");
+    assert!(!error.contains("float"), "{error}");
 }

@@ -8,6 +8,7 @@ mod harness;
 mod hostile_members;
 mod life;
 mod load;
+mod ports;
 mod registrations;
 mod reservations;
 mod restarting;

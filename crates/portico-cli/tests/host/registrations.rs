@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit};
 use serde_json::Value;
 
 use crate::application::{Application, Process, register_line};
@@ -196,6 +196,7 @@ fn a_process_that_is_killed_is_noticed_and_its_queue_waits_for_the_next() {
     assert_eq!(get(port, "/").unwrap().1, "first");
     process.kill();
     wait_for("its death to be noticed", || host.processes(&prefix) == 0);
+    assert!(host.log().contains("unregistered"), "{}", host.log());
     // Comes while no process serves, waits, and is answered by the next.
     let waiting = std::thread::spawn(move || get(port, "/").unwrap());
     wait_for("the request to wait", || {
@@ -203,6 +204,32 @@ fn a_process_that_is_killed_is_noticed_and_its_queue_waits_for_the_next() {
     });
     let _next = Application::start(&host.socket(), &prefix, "second").unwrap();
     assert_eq!(waiting.join().unwrap(), (200, "second".into()));
+}
+
+#[test]
+fn a_process_that_dies_with_requests_is_a_warning_that_counts_them() {
+    let host = Host::start(&[]);
+    let port = free_port();
+    let prefix = format!("http://*:{port}/");
+    let (mut process, _) = Process::start(&host.socket(), &prefix, "first", None);
+    let pid = Pid::from_raw(i32::try_from(process.pid()).unwrap()).unwrap();
+    kill_process(pid, Signal::STOP).unwrap();
+    let waiting = std::thread::spawn(move || get(port, "/").unwrap());
+    wait_for("the request to reach it", || {
+        host.status()["prefixes"][0]["processes"][0]["in_flight"] == 1
+    });
+    process.kill();
+    let _next = Application::start(&host.socket(), &prefix, "second").unwrap();
+    assert_eq!(waiting.join().unwrap(), (200, "second".into()));
+    let log = host.log();
+    let line = log.lines().find(|line| line.contains("WARN"));
+    let line = line.unwrap_or_else(|| panic!("no warning: {log}"));
+    let counted = "ended with 0 requests that it had taken";
+    assert!(
+        line.contains(counted) && line.contains("; 1 that it had not taken"),
+        "{line}"
+    );
+    assert!(line.contains(&format!("pid={}", process.pid())), "{line}");
 }
 
 #[test]
