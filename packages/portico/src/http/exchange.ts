@@ -6,7 +6,7 @@
  */
 
 import type { Connection } from '../lane/connection';
-import type { RawAnswer } from '../lane/raw-answer';
+import type { RawAnswer } from './raw-answer';
 import type { Slab } from '../lane/slab';
 import type { Head } from '../lane/templates';
 import type { Chunk } from '../lane/writer';

@@ -4,7 +4,7 @@ import process = require('node:process');
 import { STATUS_CODES } from 'node:http';
 import { inspect } from 'node:util';
 import { checksEarlyHints, writeEarlyHints } from './early-hints';
-import { RawAnswer, readInterim } from '../lane/raw-answer';
+import { RawAnswer, readInterim } from './raw-answer';
 import { nodeError } from '../node/error';
 import { warnOfInterim } from './interim-status';
 import { headersSent, invalidCharacter, invalidStatusCode } from './errors';

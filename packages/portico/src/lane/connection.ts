@@ -17,7 +17,7 @@ import { NO_ADDRESSES, type Addresses } from './addresses';
 import type { AttachedServer } from './attached-server';
 import { sharedConnection } from './errors';
 import type { Lane } from './lane';
-import { RawAnswer } from './raw-answer';
+import { RawAnswer } from '../http/raw-answer';
 import { flagsOf } from './slab';
 import type { WrittenAhead } from './socket-writes';
 import { createSocket, pushReceived, showPaused, watchNextResponse, watchResponse, type LaneSocket } from './socket';

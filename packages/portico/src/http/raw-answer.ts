@@ -11,9 +11,9 @@
 
 import { Buffer } from 'node:buffer';
 import * as layout from '../generated/layout';
-import type { Exchange } from '../http/exchange';
-import { sharedConnection } from './errors';
-import type { CommandWriter } from './writer';
+import type { Exchange } from './exchange';
+import { sharedConnection } from '../lane/errors';
+import type { CommandWriter } from '../lane/writer';
 
 const STATUS_LINE = /^HTTP\/1\.[01] (\d{3})(?: ([^\r\n]*))?\r\n/;
 const INTERIM = /^HTTP\/1\.1 (1\d\d)(?: ([^\r\n]*))?\r\n((?:[^\r\n]+\r\n)*)\r\n$/;
