@@ -1,5 +1,5 @@
-//! Imports between the folders of the TypeScript package. `packages/portico/folder-imports.txt` lists those that there
-//! are; a new one fails, and so does a line whose import has gone: the list only shrinks.
+//! The table of layers in ARCHITECTURE.md against the folders of the TypeScript package: a file imports from its own
+//! folder and from those of lower layers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -7,36 +7,50 @@ use std::path::{Component, Path, PathBuf};
 /// An import from one folder to another, `.` for the package's own.
 type Edge = (String, String);
 
-/// Fails where imports and list differ.
+/// Fails where a folder imports one of its own layer or above, or where document and folders disagree.
 pub(crate) fn check(root: &Path) -> Result<(), String> {
-    let list = root.join("packages/portico/folder-imports.txt");
-    let text =
-        std::fs::read_to_string(&list).map_err(|error| format!("{}: {error}", list.display()))?;
-    let allowed: BTreeSet<Edge> = text
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .filter_map(|line| line.split_once(" -> "))
-        .map(|(from, to)| (from.to_owned(), to.to_owned()))
-        .collect();
-    let found = edges(&resolve(&root.join("packages/portico/src")))?;
-    let mut errors = Vec::new();
-    for ((from, to), file) in &found {
-        if !allowed.contains(&(from.clone(), to.clone())) {
-            errors.push(format!(
-                "{file}: {from}/ imports {to}/, which packages/portico/folder-imports.txt does not list"
-            ));
-        }
-    }
-    for (from, to) in allowed.iter().filter(|edge| !found.contains_key(edge)) {
-        errors.push(format!(
-            "packages/portico/folder-imports.txt: {from}/ imports {to}/ no longer; remove the line"
+    let document = root.join("ARCHITECTURE.md");
+    let text = std::fs::read_to_string(&document)
+        .map_err(|error| format!("{}: {error}", document.display()))?;
+    let layers = crate::layers::folders(&text);
+    let source = resolve(&root.join("packages/portico/src"));
+    let named: BTreeSet<String> = layers.keys().cloned().collect();
+    let present = folders(&source)?;
+    if named != present {
+        let differ: Vec<_> = named.symmetric_difference(&present).collect();
+        return Err(format!(
+            "ARCHITECTURE.md, table of folders: {differ:?} stand either there or in packages/portico/src, not in both"
         ));
     }
-    if errors.is_empty() {
+    let upward = upward(&edges(&source)?, &layers);
+    if upward.is_empty() {
         Ok(())
     } else {
-        Err(errors.join("\n"))
+        Err(upward.join("\n"))
     }
+}
+
+/// What is wrong with imports of folders that are not below the one that imports.
+fn upward(edges: &BTreeMap<Edge, String>, layers: &BTreeMap<String, usize>) -> Vec<String> {
+    edges
+        .iter()
+        .filter(|((from, to), _)| layers.get(to) >= layers.get(from))
+        .map(|((from, to), file)| {
+            format!(
+                "{file}: {from}/ imports {to}/, which is not below it (ARCHITECTURE.md, layers)"
+            )
+        })
+        .collect()
+}
+
+/// The folders of a package's sources, and `.` for the sources' own.
+fn folders(source: &Path) -> Result<BTreeSet<String>, String> {
+    let entries = std::fs::read_dir(source).map_err(|error| error.to_string())?;
+    let inner = entries
+        .flatten()
+        .filter(|entry| entry.path().is_dir())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned());
+    Ok(inner.chain([".".to_owned()]).collect())
 }
 
 /// Each import between folders, with a file that has it. Imports of types count too.
@@ -117,6 +131,17 @@ mod tests {
         let mut found: Vec<_> = imports(text).collect();
         found.sort();
         assert_eq!(found, ["../a/b", "../d", "../f/g", "./c", "./e"]);
+    }
+
+    #[test]
+    fn imports_run_down_only() {
+        let edge = |from: &str, to: &str| ((from.to_owned(), to.to_owned()), format!("{from}.ts"));
+        let layers = [("a", 1), ("b", 2), ("c", 2)].map(|(name, layer)| (name.to_owned(), layer));
+        let edges = BTreeMap::from([edge("b", "a"), edge("a", "b"), edge("b", "c")]);
+        let found = upward(&edges, &BTreeMap::from(layers));
+        assert_eq!(found.len(), 2);
+        assert!(found[0].starts_with("a.ts: a/ imports b/"));
+        assert!(found[1].starts_with("b.ts: b/ imports c/"));
     }
 
     #[test]

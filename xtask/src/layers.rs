@@ -64,19 +64,37 @@ pub(crate) fn check(root: &Path) -> Result<(), String> {
 /// Rows of a number and the crates of that layer, the lowest first; a star says that one may have `unsafe`.
 fn table(text: &str) -> BTreeMap<String, Crate> {
     let mut rows = BTreeMap::new();
-    for line in text.lines() {
-        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-        let [_, layer, crates, ..] = cells[..] else {
+    for (layer, entry) in entries(text) {
+        let name = entry.split('`').nth(1).unwrap_or_default();
+        if name.ends_with('/') {
             continue;
-        };
-        let Ok(layer) = layer.parse() else { continue };
-        for entry in crates.split(", ") {
-            let name = entry.split('`').nth(1).unwrap_or_default();
-            let has_unsafe = entry.ends_with('*');
-            rows.insert(name.to_owned(), Crate { layer, has_unsafe });
         }
+        let has_unsafe = entry.ends_with('*');
+        rows.insert(name.to_owned(), Crate { layer, has_unsafe });
     }
     rows
+}
+
+/// The folders of the TypeScript package with their layers: names that end in a slash, given without it.
+pub(crate) fn folders(text: &str) -> BTreeMap<String, usize> {
+    entries(text)
+        .filter_map(|(layer, entry)| {
+            let name = entry.split('`').nth(1)?.strip_suffix('/')?;
+            Some((name.to_owned(), layer))
+        })
+        .collect()
+}
+
+/// Each entry of a table's second column, with the number in the first.
+fn entries(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().flat_map(|line| {
+        let mut cells = line.split('|').map(str::trim).skip(1);
+        let layer = cells.next().and_then(|layer| layer.parse().ok());
+        let names = cells.next().unwrap_or_default().split(", ");
+        layer
+            .into_iter()
+            .flat_map(move |layer| names.clone().map(move |name| (layer, name)))
+    })
 }
 
 /// Manifests of the crates by name.
@@ -123,13 +141,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_names_layers_and_crates() {
-        let rows = table("| layer | crates |\n|---|---|\n| 1 | `a`, `b`* |\n| 2 | `c` |\n");
+    fn a_table_names_layers_with_crates_or_folders() {
+        let text = "| layer | crates |\n|---|---|\n| 1 | `a`, `b`* |\n| 2 | `c` |\n\n| 1 | `d/`, `./` | what |\n| 2 | `e/` | |\n";
+        let rows = table(text);
         let found: Vec<_> = rows
             .iter()
             .map(|(name, row)| (name.as_str(), row.layer, row.has_unsafe))
             .collect();
         assert_eq!(found, [("a", 1, false), ("b", 1, true), ("c", 2, false)]);
+        let found: Vec<_> = folders(text).into_iter().collect();
+        let expected = [(".", 1), ("d", 1), ("e", 2)];
+        assert_eq!(
+            found,
+            expected.map(|(name, layer)| (name.to_owned(), layer))
+        );
     }
 
     #[test]

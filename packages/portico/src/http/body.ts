@@ -1,11 +1,14 @@
 /** Bodies of requests: from the engine's events to the request's stream. */
 
 import { getDefaultHighWaterMark } from 'node:stream';
-import { EventEnd, Field, RecordHead } from '../generated/layout';
+import { EventEnd, Field, RecordHead, REQUEST_FLAG_CHUNKED } from '../generated/layout';
 import type { Connection } from '../lane/connection';
 import type { Slab } from '../lane/slab';
+import { drainTicks } from '../lane/ticks';
+import { callbackFailed } from './client-error';
 import type { Exchange } from './exchange';
 import { readRaw } from './headers';
+import type { Pipeline } from './pipeline';
 import { receiveTrailers } from './request-fields';
 import { beginUpgraded } from './upgrade';
 import { dumpUnread, isReadUnasked, mayBeRead } from './unread-body';
@@ -24,37 +27,60 @@ const KEPT_BYTES = Math.max(DEFAULT_BYTES, 64 * 1024);
  */
 const KEPT_BEHIND_ANSWER_BYTES = 256 * 1024;
 
-/** Bytes of the body of request `sequence`. */
-export function receiveBody(connection: Connection, sequence: number, chunk: Buffer): void {
-  const exchange = connection.receiving;
-  if (exchange === null || exchange.sequence !== sequence || connection.destroying) return;
-  if (chunk.byteLength > 0) deliver(exchange, chunk);
+/**
+ * Part of the body of request `sequence`. Ticks run before anything that follows it, the end of the request included, as
+ * they do in Node: what throws in one of them fails the part.
+ */
+export function receiveChunk(pipeline: Pipeline, sequence: number, chunk: Buffer, isLast: boolean): void {
+  const { connection, connection: { lane, resource } } = pipeline;
+  pipeline.heardWake = lane.wake;
+  if (connection.tapped) connection.show(chunk);
+  if (pipeline.failedIn !== null) return callbackFailed(pipeline, chunk, isOfFailedBody(pipeline, sequence));
+  pipeline.failedIn = 'HPE_JS_EXCEPTION';
+  if (isLast) pipeline.bodyHeard = true;
+  resource.runInAsyncScope(receiveBody, undefined, pipeline, sequence, chunk);
+  if (!drainTicks()) {
+    lane.resumed = true;
+    return;
+  }
+  pipeline.failedIn = null;
+  if (isLast) resource.runInAsyncScope(completeBody, undefined, pipeline, sequence);
+}
+
+/** Whether a part comes behind one of the same body that failed: with a known length, each part is a read of its own. */
+function isOfFailedBody({ failedIn, receiving }: Pipeline, sequence: number): boolean {
+  return failedIn === 'HPE_JS_EXCEPTION' && receiving?.sequence === sequence && (receiving.flags & REQUEST_FLAG_CHUNKED) === 0;
+}
+
+function receiveBody({ receiving, connection }: Pipeline, sequence: number, chunk: Buffer): void {
+  if (receiving === null || receiving.sequence !== sequence || connection.destroying) return;
+  if (chunk.byteLength > 0) deliver(receiving, chunk);
 }
 
 /** The body of request `sequence` had no more than that, and no trailers. */
-export function completeBody(connection: Connection, sequence: number): void {
-  const exchange = connection.receiving;
-  if (exchange !== null && exchange.sequence === sequence && !connection.destroying) completeArrived(exchange);
+function completeBody({ receiving, connection }: Pipeline, sequence: number): void {
+  if (receiving !== null && receiving.sequence === sequence && !connection.destroying) completeArrived(receiving);
 }
 
-/** The end of the body, with trailers perhaps. */
-export function receiveEnd(connection: Connection, at: number): void {
-  const exchange = connection.receiving;
-  const { lane: { slab } } = connection;
-  if (exchange === null || exchange.sequence !== slab.words[at + EventEnd.SEQUENCE] || connection.destroying) return;
-  if (slab.words[at + EventEnd.FIELD_COUNT] > 0) receiveTrailers(exchange, readTrailers(slab, at));
-  completeArrived(exchange);
+/** The end of the body, with trailers perhaps. In a read of its own, perhaps: then nothing else was left to fail. */
+export function receiveEnd(pipeline: Pipeline, at: number): void {
+  const { receiving, connection: { lane, lane: { slab }, destroying } } = pipeline;
+  pipeline.heardWake = lane.wake;
+  if (pipeline.failedIn !== null) return callbackFailed(pipeline, endBytes(slab, at));
+  if (receiving === null || receiving.sequence !== slab.words[at + EventEnd.SEQUENCE] || destroying) return;
+  if (slab.words[at + EventEnd.FIELD_COUNT] > 0) receiveTrailers(receiving, readTrailers(slab, at));
+  completeArrived(receiving);
 }
 
 /** A body has come to its end, and with it perhaps what the connection becomes behind it. */
 function completeArrived(exchange: Exchange): void {
-  const { connection } = exchange;
+  const { pipeline } = exchange;
   complete(exchange);
-  if (connection.upgrading !== null) beginUpgraded(connection, connection.upgrading);
+  if (pipeline.upgrading !== null) beginUpgraded(pipeline, pipeline.upgrading);
 }
 
 /** The last chunk of a body with its trailers, as a client writes them: how they were written is not told. */
-export function endBytes(slab: Slab, at: number): Buffer {
+function endBytes(slab: Slab, at: number): Buffer {
   const lines = readTrailers(slab, at).map((text, index) => (index % 2 === 0 ? `${text}: ` : `${text}\r\n`));
   return Buffer.from(`0\r\n${lines.join('')}\r\n`, 'latin1');
 }
@@ -73,7 +99,7 @@ export function complete(exchange: Exchange): void {
   const { connection } = exchange;
   exchange.complete = true;
   exchange.held = false;
-  connection.endBody(exchange);
+  exchange.pipeline.bodyEnds(exchange);
   if (exchange.touched) exchange.request.push(null);
   else isReadUnasked(exchange);
   resumeSocket(connection);
@@ -127,7 +153,7 @@ export function stopsNode({ connection, touched, request, bodyBytes }: Exchange)
 /** The reader of a body has fallen behind: the engine hands over no more of it, until it is wanted or has ended. */
 function hold(exchange: Exchange): void {
   const { connection } = exchange;
-  if (exchange.held || connection.receiving !== exchange) return;
+  if (exchange.held || exchange.pipeline.receiving !== exchange) return;
   exchange.held = true;
   connection.holdBody(exchange.sequence);
 }
@@ -140,6 +166,13 @@ export function wantMore(exchange: Exchange): void {
     connection.wantBody(exchange.sequence);
   }
   resumeSocket(connection);
+}
+
+/** The program has resumed the socket: as in Node, a body comes then even if its reader has not asked for it. */
+export function socketResumed({ receiving, connection }: Pipeline): void {
+  if (receiving?.held !== true) return;
+  receiving.held = false;
+  connection.wantBody(receiving.sequence);
 }
 
 /** A socket that shows that it is paused is so no longer. */

@@ -3,10 +3,10 @@
 import { EventClientError } from '../generated/layout';
 import { PARSE_ERROR_CODES, PARSE_ERROR_REASONS } from '../generated/tables';
 import type { Connection } from '../lane/connection';
-import { kConnection, type LaneSocket } from '../lane/socket';
+import { endReadable } from '../lane/connection-end';
 import { socketError } from './socket-events';
-import { endReadable } from './lifecycle';
 import { requestTimeout } from './errors';
+import type { Pipeline } from './pipeline';
 import { STATUS_CODES } from 'node:http';
 
 interface ParseError extends Error {
@@ -23,17 +23,18 @@ const BROKEN_OFF = 'HPE_INVALID_EOF_STATE';
 const FIELDS = 'Connection: close\r\n';
 
 /** Event `CLIENT_ERROR`. */
-export function clientError(connection: Connection, at: number): void {
+export function clientError(pipeline: Pipeline, at: number): void {
+  const { connection } = pipeline;
   if (connection.destroying) return;
   const { words, bytes } = connection.lane.slab;
   const number = words[at + EventClientError.CODE];
   const reason = PARSE_ERROR_REASONS[number];
-  if (connection.upgrading !== null && connection.upgrading.stream !== null) {
+  if (pipeline.upgrading !== null && pipeline.upgrading.stream !== null) {
     breakUpgrade(connection, PARSE_ERROR_CODES[number] === BROKEN_OFF);
     return;
   }
   if (PARSE_ERROR_CODES[number] === BROKEN_OFF) {
-    connection.brokenOff = Object.assign(new Error('Parse Error'), { bytesParsed: 0, code: BROKEN_OFF, reason });
+    pipeline.brokenOff = Object.assign(new Error('Parse Error'), { bytesParsed: 0, code: BROKEN_OFF, reason });
     endReadable(connection.laneSocket);
     return;
   }
@@ -45,7 +46,7 @@ export function clientError(connection: Connection, at: number): void {
   const start = (at << 2) + words[at + EventClientError.PACKET_OFFSET];
   error.rawPacket = Buffer.from(bytes.subarray(start, start + words[at + EventClientError.PACKET_LENGTH]));
   if (connection.tapped) connection.show(error.rawPacket);
-  answerBadRequest(connection, error);
+  answerBadRequest(pipeline, error);
 }
 
 /**
@@ -62,43 +63,45 @@ function breakUpgrade(connection: Connection, isEnd: boolean): void {
  * says so. `bytes`: what came, `isAnotherRead`: surely not with the same read, whose rest is dropped. A host knows of no
  * error of the client: there, the refusal goes out as the answer to the request whose turn it is.
  */
-export function callbackFailed(connection: Connection, bytes: Buffer, isAnotherRead = false): void {
+export function callbackFailed(pipeline: Pipeline, bytes: Buffer, isAnotherRead = false): void {
+  const { connection } = pipeline;
   if (connection.destroying || connection.lane.resumed && !isAnotherRead) return;
-  const code = connection.failedIn as string;
+  const code = pipeline.failedIn as string;
   const reason = code === 'HPE_JS_EXCEPTION' ? 'JS Exception' : 'User callback error';
   const error = new Error(`Parse Error: ${reason}`) as ParseError;
   Object.assign(error, { bytesParsed: bytes.byteLength, code, reason, rawPacket: bytes });
-  connection.resource.runInAsyncScope(answerBadRequest, undefined, connection, error);
+  connection.resource.runInAsyncScope(answerBadRequest, undefined, pipeline, error);
 }
 
 /** No complete request in time. */
-export function requestTimedOut(connection: Connection): void {
-  connection.refused = true;
-  answerBadRequest(connection, requestTimeout());
+export function requestTimedOut(pipeline: Pipeline): void {
+  pipeline.connection.refused = true;
+  answerBadRequest(pipeline, requestTimeout());
 }
 
 /** Tells 'clientError'; without a listener answers as Node does and closes. */
-export function answerBadRequest(connection: Connection, error: ParseError): void {
+export function answerBadRequest(pipeline: Pipeline, error: ParseError): void {
+  const { connection } = pipeline;
   const socket = connection.laneSocket;
   // Further errors are told to no listener.
   socket.removeListener('error', socketError);
   if (socket.listenerCount('error') === 0) socket.on('error', ignore);
   if (connection.server.server.emit('clientError', error, socket)) return;
-  if (socket.writable && !isAnswering(socket)) refuse(connection, statusOf(error.code));
+  if (socket.writable && !isAnswering(pipeline)) refuse(pipeline, statusOf(error.code));
   socket.destroy(error);
 }
 
-function isAnswering(socket: LaneSocket): boolean {
-  const { current } = socket[kConnection];
+function isAnswering({ current }: Pipeline): boolean {
   return current !== null && current.headSent;
 }
 
 function ignore(): void { /* The program has been told by 'clientError', or does not want to know. */ }
 
 /** Node's own answer. */
-function refuse(connection: Connection, status: number): void {
+function refuse(pipeline: Pipeline, status: number): void {
   const reason = STATUS_CODES[status] as string;
-  if (connection.isShared) connection.refuseCurrent(status, reason, FIELDS);
+  const { connection } = pipeline;
+  if (connection.isShared) pipeline.refuseCurrent(status, reason, FIELDS);
   else connection.laneSocket.write(`HTTP/1.1 ${status} ${reason}\r\n${FIELDS}\r\n`);
 }
 

@@ -6,14 +6,15 @@
 import diagnostics = require('node:diagnostics_channel');
 import * as layout from '../generated/layout';
 import { METHODS } from '../generated/tables';
-import type { Connection } from '../lane/connection';
 import { complete } from './body';
 import { callbackFailed } from './client-error';
 import { Exchange } from './exchange';
 import { requestQueued } from './lifecycle';
 import { makeRequest, type Request } from './incoming-message';
+import type { Pipeline } from './pipeline';
 import { headBytes, minorVersion, requestField } from './request-fields';
 import { makeResponse, type Response } from './server-response';
+import { watchResponse } from './socket-events';
 import { beginTurn } from './socket-turns';
 import { isReadUnasked } from './unread-body';
 import { upgrade } from './upgrade';
@@ -26,26 +27,28 @@ const SPECIAL = layout.REQUEST_FLAG_UPGRADE | layout.REQUEST_FLAG_EXPECT_CONTINU
   | layout.REQUEST_FLAG_OVER_LIMIT | layout.REQUEST_FLAG_LAST_ALLOWED;
 
 /** Handles the `REQUEST` at word `at` of the lane's slab. */
-export function receiveRequest(connection: Connection, at: number): void {
-  const { slab, slab: { words } } = connection.lane;
+export function receiveRequest(pipeline: Pipeline, at: number): void {
+  const { connection, connection: { lane, lane: { slab, slab: { words } } } } = pipeline;
+  pipeline.heardWake = lane.wake;
   const method = METHODS[words[at + layout.EventRequest.METHOD] & layout.EventRequest.METHOD_MASK];
   const flags = words[at + layout.RecordHead.KIND] >>> layout.RecordHead.FLAGS_SHIFT;
-  const exchange = new Exchange(connection, slab, at, words[at + layout.EventRequest.SEQUENCE], flags, method);
+  const exchange = new Exchange(pipeline, slab, at, words[at + layout.EventRequest.SEQUENCE], flags, method);
   if (connection.tapped) connection.show(headBytes(exchange));
-  if (connection.failedIn !== null) return callbackFailed(connection, headBytes(exchange));
-  connection.failedIn = 'HPE_CB_HEADERS_COMPLETE';
+  if (pipeline.failedIn !== null) return callbackFailed(pipeline, headBytes(exchange));
+  pipeline.failedIn = 'HPE_CB_HEADERS_COMPLETE';
   connection.resource.runInAsyncScope(handle, undefined, exchange);
-  connection.failedIn = null;
+  pipeline.failedIn = null;
 }
 
 function handle(exchange: Exchange): void {
-  const { connection, flags } = exchange;
+  const { pipeline, connection, flags } = exchange;
   if (connection.closed || connection.destroying) return;
   const request = exchange.request = makeRequest(exchange);
   if ((flags & REQUEST_FLAG_UPGRADE) !== 0 && upgrade(exchange, request)) return;
-  connection.enqueue(exchange);
-  if (connection.queue !== null) requestQueued(connection);
-  if ((flags & REQUEST_FLAG_COMPLETE) === 0) connection.beginBody(exchange);
+  if (pipeline.requests === 0 && connection.hasSocket) watchResponse(connection.laneSocket);
+  pipeline.enqueue(exchange);
+  if (pipeline.queue !== null) requestQueued(pipeline);
+  if ((flags & REQUEST_FLAG_COMPLETE) === 0) pipeline.bodyBegins(exchange);
   const response = exchange.response = makeResponse(exchange);
   // Of the class, or of the constructor of one that the program gave: all others come later.
   if (exchange.isCurrent) beginTurn(exchange);

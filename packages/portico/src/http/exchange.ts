@@ -13,6 +13,7 @@ import type { Chunk } from '../lane/writer';
 import type { Field } from './header-fields';
 import type { Framed } from './framed-output';
 import type { Request } from './incoming-message';
+import type { Pipeline } from './pipeline';
 import type { Response } from './server-response';
 
 /** Key of a request's and a response's exchange; absent on objects that no server of ours made. */
@@ -40,6 +41,7 @@ export interface Acknowledgement {
 /** State of one request and its response. The engine's words for it are connection token and sequence number. */
 export class Exchange {
   // Private, so that printing a request does not print the whole engine with its memory.
+  readonly #pipeline: Pipeline;
   readonly #connection: Connection;
   readonly #slab: Slab;
   /** Where the request's head lies in the slab: index of the record's first word. */
@@ -114,8 +116,9 @@ export class Exchange {
   /** What Node's own methods write, where a program has them do it. */
   framed: Framed | null = null;
 
-  constructor(connection: Connection, slab: Slab, at: number, sequence: number, flags: number, method: string) {
-    this.#connection = connection;
+  constructor(pipeline: Pipeline, slab: Slab, at: number, sequence: number, flags: number, method: string) {
+    this.#pipeline = pipeline;
+    this.#connection = pipeline.connection;
     this.#slab = slab;
     this.at = at;
     this.sequence = sequence;
@@ -127,6 +130,11 @@ export class Exchange {
     return this.#connection;
   }
 
+  /** The requests that it is one of. */
+  get pipeline(): Pipeline {
+    return this.#pipeline;
+  }
+
   /** The memory that the request's head lies in. */
   get slab(): Slab {
     return this.#slab;
@@ -134,6 +142,6 @@ export class Exchange {
 
   /** The response is the one whose turn it is. */
   get isCurrent(): boolean {
-    return this.#connection.current === this;
+    return this.#pipeline.current === this;
   }
 }

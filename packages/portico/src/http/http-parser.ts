@@ -4,20 +4,22 @@
  */
 
 import type { LaneSocket } from '../lane/socket';
-import { kConnection } from '../lane/socket';
+import type { Pipeline } from './pipeline';
 
 /** Node's parser object, as far as programs know it. */
 export class HTTPParser {
   readonly socket: LaneSocket;
+  readonly #pipeline: Pipeline;
 
-  constructor(socket: LaneSocket) {
+  constructor(socket: LaneSocket, pipeline: Pipeline) {
     this.socket = socket;
+    this.#pipeline = pipeline;
   }
 
   /** The request that is arriving, or has arrived and was not read to its end. */
   get incoming(): unknown {
-    const connection = this.socket[kConnection];
-    const exchange = connection.receiving ?? connection.queue?.at(-1) ?? connection.current;
+    const { receiving, queue, current } = this.#pipeline;
+    const exchange = receiving ?? queue?.at(-1) ?? current;
     return exchange === null || exchange.request.readableEnded ? null : exchange.request;
   }
 

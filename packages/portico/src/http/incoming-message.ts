@@ -256,7 +256,7 @@ function unpipe(this: Request, ...destination: unknown[]): Request {
 /** The program does not want the rest of the body: only its end needs to come. */
 function dump(this: Request): void {
   const exchange = this[kExchange];
-  if (exchange !== undefined && !this._dumped) exchange.connection.discard(exchange);
+  if (exchange !== undefined && !this._dumped) exchange.pipeline.discard(exchange);
   (stockRequest._dump as (this: unknown) => void).call(this);
 }
 
@@ -272,7 +272,7 @@ function destroyRequest(this: Request, error: Error | null, callback: (error?: E
   if (exchange === undefined) return;
   exchange.abortController?.abort();
   // An iterator that was left destroys the request and not its connection, which goes on without the rest of the body.
-  exchange.connection.discard(exchange);
+  exchange.pipeline.discard(exchange);
 }
 
 /** An error is for those who listen. */

@@ -2,11 +2,11 @@
 
 import process = require('node:process');
 import { getDefaultHighWaterMark } from 'node:stream';
+import { WRITTEN_AT_ONCE_BYTES } from '../lane/connection';
 import { kExchange, type Exchange } from './exchange';
 import { finish } from './lifecycle';
 import { definerOf } from '../node/own-property';
 import { renderHead } from './response-head';
-import { WRITTEN_AT_ONCE_BYTES } from './response-write';
 import type { Response } from './server-response';
 import { finishesEarly, joinsChunks, joinsCorkedChunks, kChunkedLength, kHighWaterMark, kWritableFinished, stockResponse } from './stock';
 
@@ -147,7 +147,7 @@ const isLenient: PropertyDescriptor = {
 /** Only the response whose turn it is has a socket, until it is finished. */
 function socketOf(this: Response, exchange: Exchange): unknown {
   const isLeaving = exchange.leftEarly && !exchange.finished && !sentUnobserved(exchange);
-  const hasTurn = exchange.isCurrent || isLeaving || exchange.connection.abandoned === exchange;
+  const hasTurn = exchange.isCurrent || isLeaving || exchange.pipeline.abandoned === exchange;
   return hasTurn ? exchange.connection.socket : null;
 }
 

@@ -5,6 +5,7 @@
 import { Buffer } from 'node:buffer';
 import process = require('node:process');
 import * as layout from '../generated/layout';
+import { WRITTEN_AT_ONCE_BYTES } from '../lane/connection';
 import type { Head } from '../lane/templates';
 import { writeAhead } from '../lane/socket-writes';
 import type { Chunk } from '../lane/writer';
@@ -18,8 +19,6 @@ import { joinsChunks, joinsCorkedChunks, kChunkedBuffer, kChunkedLength, stockRe
 const { RESPONSE_FLAG_END, RESPONSE_FLAG_ACK } = layout;
 /** Chunks up to this total are joined before they are handed over. */
 const JOIN_BYTES = 16 * 1024;
-/** What surely fits into a socket's buffer. */
-export const WRITTEN_AT_ONCE_BYTES = 16 * 1024;
 
 type Stock = Record<string, (this: unknown, ...args: unknown[]) => unknown>;
 const stock = stockResponse as Stock;

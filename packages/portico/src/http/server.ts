@@ -15,6 +15,7 @@ import { attachmentOf, maxHeaderSizeOf, type AttachedServer, type ServerObject, 
 import { interceptHandle, leaveListening } from '../lane/listen-handle';
 import { kConnection } from '../lane/socket';
 import { leaveToNode } from '../lane/stock-server';
+import { beginHttp1 } from './http1';
 import { carryFunction, carryOver } from '../node/carry-over';
 import { kIncomingMessage, kOptimizeEmptyRequests, kServerResponse, kUniqueHeaders, sampleServer, stockConnectionListener,
   StockIncomingMessage, stockServer, StockServer, StockServerResponse } from './stock';
@@ -93,6 +94,7 @@ export function classesOf(server: object): Options {
  */
 export function initializeServer(server: object, options: object): void {
   const attached = attachmentOf(server);
+  attached.beginProtocol = beginHttp1;
   const { IncomingMessage, ServerResponse } = options as Options;
   const internals = server as Record<symbol, unknown>;
   if (IncomingMessage) attached.incomingMessage = IncomingMessage as AttachedServer['incomingMessage'];

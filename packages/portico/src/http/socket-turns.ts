@@ -28,7 +28,7 @@ export function assignSocket(this: Response, socket: HttpSocket): void {
   }
   if (exchange !== turning) {
     if (socket._httpMessage) throw socketAssigned();
-    exchange.connection.reassign(exchange);
+    exchange.pipeline.reassign(exchange);
   }
   turning = null;
   this.emit('socket', socket);
@@ -43,7 +43,7 @@ export function detachSocket(this: Response, socket: HttpSocket): void {
     // Of another response's socket, Node's throws.
     stock.detachSocket.call(this, socket);
   } else {
-    exchange.connection.dequeue(exchange);
+    exchange.pipeline.dequeue(exchange);
   }
 }
 

@@ -5,6 +5,7 @@ import type { Connection } from '../lane/connection';
 import type { Exchange } from './exchange';
 import { complete } from './body';
 import type { Request } from './incoming-message';
+import type { Pipeline } from './pipeline';
 import { takeBytes } from '../lane/slab';
 import { releaseFromHttp } from './socket-events';
 import { readsUpgradeBody } from './stock';
@@ -28,7 +29,9 @@ export function upgrade(exchange: Exchange, request: Request): boolean {
     return false;
   }
   if (readsUpgradeBody && !isConnect && (exchange.flags & REQUEST_FLAG_COMPLETE) === 0) {
-    connection.takeOverBehindBody({ exchange, stream: null });
+    exchange.pipeline.upgrading = { exchange, stream: null };
+    exchange.pipeline.bodyBegins(exchange);
+    connection.takeOverBehindBody();
     return true;
   }
   const event = isConnect ? 'connect' : 'upgrade';
@@ -45,30 +48,35 @@ export function upgrade(exchange: Exchange, request: Request): boolean {
 }
 
 /** All is told that had been received when the connection was taken over behind a body. `bytes`: what follows the body. */
-export function receivedSoFar(connection: Connection, { exchange }: Upgrading, bytes: Buffer): void {
-  const { server: { server } } = connection;
-  const { request } = exchange;
-  if (connection.destroying) return;
+export function receivedSoFar(pipeline: Pipeline, bytes: Buffer): void {
+  const { upgrading, connection, connection: { server: { server } } } = pipeline;
+  if (upgrading === null || connection.destroying) return;
+  const { exchange, exchange: { request } } = upgrading;
   if (server.listenerCount('upgrade') === 0) {
     connection.destroy();
   } else if (exchange.complete) {
-    connection.becomeTunnel();
+    becomeTunnel(pipeline);
     emitWithSocket(connection, 'upgrade', request, bytes);
   } else {
     const { laneSocket } = connection;
     const stream = new UpgradeStream(laneSocket, request);
-    connection.upgrading = { exchange, stream };
+    pipeline.upgrading = { exchange, stream };
     stopFlow(laneSocket);
     server.emit('upgrade', request as never, stream, Buffer.alloc(0));
   }
 }
 
 /** The body has come behind which the connection is a byte stream: its reader may have been waiting. */
-export function beginUpgraded(connection: Connection, { stream }: Upgrading): void {
+export function beginUpgraded(pipeline: Pipeline, { stream }: Upgrading): void {
   if (stream === null) return;
-  connection.becomeTunnel();
-  releaseFromHttp(connection.laneSocket);
+  becomeTunnel(pipeline);
+  releaseFromHttp(pipeline.connection.laneSocket);
   stream.begin();
+}
+
+function becomeTunnel(pipeline: Pipeline): void {
+  pipeline.upgrading = null;
+  pipeline.connection.becomeTunnel();
 }
 
 function emitWithSocket(connection: Connection, event: 'connect' | 'upgrade', request: Request, head: Buffer): void {

@@ -13,6 +13,7 @@ import { hasPatchedEmit, isHeard } from '../node/observation';
 import type { ListenerOptions } from '../native/binding';
 import { isAtLeast } from '../node/version';
 import { currentLane, type Lane } from './lane';
+import type { BeginProtocol } from './protocol';
 
 /** Node's default for `maxHeadersCount`: its 2,000 counts names and values. */
 const MAX_HEADERS = 1000;
@@ -65,6 +66,8 @@ export class AttachedServer {
     headersTimeout: 60_000, requestTimeout: 300_000, keepAliveTimeout: 5000, keepAliveTimeoutBuffer: undefined, timeout: 0,
     maxRequestsPerSocket: 0, maxHeadersCount: null, maxConnections: undefined,
   };
+  /** What its connections speak. Set before the server listens. */
+  beginProtocol!: BeginProtocol;
   /** Classes given as options; undefined: ours. */
   incomingMessage: (new (socket: unknown) => object) | undefined = undefined;
   serverResponse: (new (request: unknown, options: object) => object) | undefined = undefined;

@@ -9,21 +9,17 @@ import { AsyncResource } from 'node:async_hooks';
 import type { Socket } from 'node:net';
 import * as layout from '../generated/layout';
 import type { SecureInfo, TlsConnection } from './tls-provider';
-import type { Exchange } from '../http/exchange';
-import { headBytes, requestField } from '../http/request-fields';
-import type { Upgrading } from '../http/upgrade';
-import { flushPending, WRITTEN_AT_ONCE_BYTES } from '../http/response-write';
 import { NO_ADDRESSES, type Addresses } from './addresses';
 import type { AttachedServer } from './attached-server';
 import { sharedConnection } from './errors';
 import type { Lane } from './lane';
-import { RawAnswer } from '../http/raw-answer';
+import type { Protocol } from './protocol';
 import { flagsOf } from './slab';
 import type { WrittenAhead } from './socket-writes';
-import { createSocket, pushReceived, showPaused, watchNextResponse, watchResponse, type LaneSocket } from './socket';
+import { createSocket, pushReceived, showPaused, type LaneSocket } from './socket';
 
-/** What Node reads of a connection at once. */
-const READ_BYTES = 64 * 1024;
+/** What surely fits into a socket's buffer. */
+export const WRITTEN_AT_ONCE_BYTES = 16 * 1024;
 
 /** What waits for a record of this connection to have been handed to the kernel. */
 export type Acknowledged = (error?: Error | null) => void;
@@ -42,21 +38,12 @@ export class Connection implements TlsConnection {
   readonly flags: number;
   /** One asynchronous scope for all that happens on the connection, as the parser has in Node. */
   readonly resource = new AsyncResource('HTTPINCOMINGMESSAGE', { requireManualDestroy: true });
-  /** The request whose answer goes out next; later ones wait in `queue`. */
-  current: Exchange | null = null;
-  queue: Exchange[] | null = null;
-  /** The one whose turn it was when the connection went. */
-  abandoned: Exchange | null = null;
-  /** The request whose body is arriving. */
-  receiving: Exchange | null = null;
-  /** The last part of that body has come. */
-  bodyHeard = false;
-  /** Requests whose bodies go on when that of an earlier one, which another process left, has come. */
-  interrupted: Exchange[] | null = null;
+  /** Its requests and answers. */
+  readonly protocol: Protocol;
   /** Bytes pass as they are: upgraded, or CONNECT. */
   tunnel = false;
-  /** They will behind the body of this request. */
-  upgrading: Upgrading | null = null;
+  /** They will behind the body that is arriving. */
+  upgrading = false;
   /** The peer broke the protocol: this server says the last word on the connection. */
   refused = false;
   /** Gone: `CLOSED` was received. */
@@ -69,30 +56,15 @@ export class Connection implements TlsConnection {
   ending = false;
   /** The program has ended the socket: nothing more can be answered. */
   ended = false;
-  /** The callback of Node's parser that stands for what runs now. Left behind by a handler that threw. */
-  failedIn: 'HPE_CB_HEADERS_COMPLETE' | 'HPE_JS_EXCEPTION' | null = null;
-  /** The peer has ended its side, and we have yet to act on it. */
-  peerHasEnded = false;
-  /** It did so in the middle of a request: what 'clientError' will tell when the socket has ended. */
-  brokenOff: Error | undefined = undefined;
-  /** So much waited when the last request came that Node would have stopped reading. */
-  stopsReading = false;
-  /** The wake of the engine in which the peer's last bytes were told. */
-  heardWake = 0;
   /** Nothing is read: the program has paused the socket, or a byte stream's reader is behind. */
   paused = false;
   errno = 0;
   bytesRead = 0;
   bytesWritten = 0;
-  requests = 0;
   secure: SecureInfo | undefined = undefined;
   timeoutMs = 0;
   /** The error `destroy` was called with before there was a socket. */
   error: Error | undefined = undefined;
-  /** Acknowledgements still to come for responses that count as finished. */
-  orphanedAcks = 0;
-  /** A response has finished in this tick, and its 'close' comes in the next. */
-  finishing = false;
   /** Writes of bytes as they are that the kernel has not taken, oldest first. */
   rawWrites: RawWrite[] | null = null;
   /** Their bytes. */
@@ -112,6 +84,7 @@ export class Connection implements TlsConnection {
     this.token = token;
     this.flags = flags;
     this.#addresses = addresses;
+    this.protocol = server.beginProtocol(this);
   }
 
   /** The connection that an `OPEN` record tells of. */
@@ -177,7 +150,7 @@ export class Connection implements TlsConnection {
   traffic(): readonly [number, number] {
     if (!this.closed) {
       // What a socket that is being destroyed keeps back is lost with it.
-      if (this.#socket?.destroyed !== true) this.flushCurrent();
+      if (this.#socket?.destroyed !== true) this.protocol.flush();
       const { engine, writer } = this.lane;
       const [read = this.bytesRead, written = this.bytesWritten] = engine.connectionTraffic(this.token);
       const waiting = writer.state[0];
@@ -190,61 +163,6 @@ export class Connection implements TlsConnection {
     return [this.bytesRead, this.bytesWritten];
   }
 
-  /**
-   * Puts a new request in its place, which is that of its number: behind a host, one that another process left when it
-   * died comes after later ones.
-   */
-  enqueue(exchange: Exchange): void {
-    if (this.requests++ === 0 && this.#socket !== null) watchResponse(this.#socket);
-    const { current } = this;
-    if (current === null) {
-      this.current = exchange;
-    } else if (isBefore(exchange, current)) {
-      this.reassign(exchange);
-    } else {
-      const queue = this.queue ??= [];
-      queue.splice(queue.findLastIndex((other) => isBefore(other, exchange)) + 1, 0, exchange);
-    }
-  }
-
-  /** The request of this number, if it is in flight. */
-  find(sequence: number): Exchange | undefined {
-    if (this.current?.sequence === sequence) return this.current;
-    return this.queue?.find((exchange) => exchange.sequence === sequence);
-  }
-
-  /** The body of a request begins. */
-  beginBody(exchange: Exchange): void {
-    if (this.receiving !== null) (this.interrupted ??= []).push(this.receiving);
-    this.receiving = exchange;
-    this.bodyHeard = false;
-  }
-
-  /** The body of a request has come. */
-  endBody(exchange: Exchange): void {
-    if (this.receiving === exchange) this.receiving = this.interrupted?.pop() ?? null;
-  }
-
-  /** A request is over; the next one in order becomes the current. Returns that one, if it changed. */
-  dequeue(exchange: Exchange): Exchange | null {
-    if (this.current === exchange) {
-      const { queue } = this;
-      this.current = queue !== null && queue.length > 0 ? queue.shift() as Exchange : null;
-      // A byte stream's program counts what listens to its socket.
-      if (this.tunnel && this.#socket !== null) watchNextResponse(this.#socket);
-      return this.current;
-    }
-    const index = this.queue?.indexOf(exchange) ?? -1;
-    if (index >= 0) this.queue?.splice(index, 1);
-    return null;
-  }
-
-  /** Gives a request its place back that was detached. */
-  reassign(exchange: Exchange): void {
-    if (this.current !== null && this.current !== exchange) (this.queue ??= []).unshift(this.current);
-    this.current = exchange;
-  }
-
   /** The engine hands over no more of this body. Where there is a socket, it shows that it is paused, as Node's is. */
   holdBody(sequence: number): void {
     if (this.closed) return;
@@ -254,14 +172,6 @@ export class Connection implements TlsConnection {
 
   wantBody(sequence: number): void {
     if (!this.closed) this.lane.writer.aboutRequest(layout.COMMAND_RESUME, this.token, sequence);
-  }
-
-  /** The program has resumed the socket: as in Node, a body comes then even if its reader has not asked for it. */
-  wantReceiving(): void {
-    const { receiving } = this;
-    if (receiving?.held !== true) return;
-    receiving.held = false;
-    this.wantBody(receiving.sequence);
   }
 
   /** Stops the engine from reading. */
@@ -277,10 +187,10 @@ export class Connection implements TlsConnection {
     this.lane.writer.aboutRequest(layout.COMMAND_RESUME, this.token, 0);
   }
 
-  /** Of this request's body only the end is told from now on. Who listens to the socket's bytes gets them all the same. */
-  discard(exchange: Exchange): void {
-    if (this.closed || this.destroying || this.tapped || this.receiving !== exchange) return;
-    this.lane.writer.aboutRequest(layout.COMMAND_DISCARD, this.token, exchange.sequence);
+  /** Of a request's body only the end is told from now on. Who listens to the socket's bytes gets them all the same. */
+  discardBody(sequence: number): void {
+    if (this.closed || this.destroying || this.tapped) return;
+    this.lane.writer.aboutRequest(layout.COMMAND_DISCARD, this.token, sequence);
   }
 
   /**
@@ -297,32 +207,7 @@ export class Connection implements TlsConnection {
 
   /** Bytes can't go out as they are: answers of other servers go the same way. */
   get isShared(): boolean {
-    return this.lane.isShared && !this.tunnel && this.upgrading === null && !this.refused;
-  }
-
-  /**
-   * Bytes that the program writes to the socket of a shared connection. Throws `ERR_PORTICO_SHARED_CONNECTION` unless
-   * they are an answer to the request whose turn it is.
-   */
-  writeAnswer(bytes: Uint8Array): void {
-    if (this.current === null) throw sharedConnection('no request of this server waits for its answer there');
-    RawAnswer.of(this.current).write(bytes);
-  }
-
-  /** Ends what was written so, and the connection behind it. False: nothing was. Throws for half a head. */
-  endAnswer(): boolean {
-    return this.current?.raw?.end() ?? false;
-  }
-
-  /**
-   * Answers the request whose turn it is in place of its response, if that has not begun, and ends the connection behind
-   * it: all that one of those who share a connection may say of it. `CLOSED` follows.
-   */
-  refuseCurrent(status: number, reason: string, fields: string): void {
-    const { current, lane: { writer } } = this;
-    if (current === null || current.headSent || current.pending !== null || current.ended) return;
-    writer.respond(this.token, current.sequence, layout.RESPONSE_FLAG_END | layout.RESPONSE_FLAG_CLOSE, status, 0, reason, fields, undefined, 0, undefined, 0);
-    this.destroying = true;
+    return this.lane.isShared && !this.tunnel && !this.upgrading && !this.refused;
   }
 
   /** Calls back when the kernel has all that was written. */
@@ -356,11 +241,6 @@ export class Connection implements TlsConnection {
     // At once: an error that follows destroys the socket. One listener is the server's own.
     if (socket.listenerCount('data') > 1) socket.emit('data', bytes);
     else pushReceived(socket, bytes);
-  }
-
-  /** Hands over what the current response has kept back. */
-  flushCurrent(): void {
-    if (this.current !== null) flushPending(this.current);
   }
 
   /** Ends our side after what is queued; with `close`, the connection too. */
@@ -397,17 +277,8 @@ export class Connection implements TlsConnection {
     if (this.closed || this.destroying) return;
     this.destroying = true;
     this.lane.writer.submit();
-    const unread = this.#hasUnread() ? layout.DESTROY_FLAG_UNREAD : 0;
-    // What has been read ahead of it is not told.
-    if (unread !== 0) this.receiving = null;
+    const unread = this.protocol.dropUnread() ? layout.DESTROY_FLAG_UNREAD : 0;
     this.lane.writer.simple(layout.COMMAND_DESTROY, reset ? layout.DESTROY_FLAG_RESET : unread, this.token);
-  }
-
-  /** Whether Node would not have read all of the request that is arriving, if all of it had come. */
-  #hasUnread(): boolean {
-    const { receiving } = this;
-    if (receiving === null || this.bodyHeard || this.tunnel) return false;
-    return headBytes(receiving).byteLength + Number(requestField(receiving, 'content-length') ?? 0) > READ_BYTES;
   }
 
   /** Gives an answer up: in its turn the connection ends. */
@@ -440,15 +311,14 @@ export class Connection implements TlsConnection {
     this.lane.writer.simple(layout.COMMAND_TAKE_OVER, 0, this.token);
   }
 
-  takeOverBehindBody(upgrading: Upgrading): void {
-    this.upgrading = upgrading;
-    this.beginBody(upgrading.exchange);
+  takeOverBehindBody(): void {
+    this.upgrading = true;
     this.lane.writer.simple(layout.COMMAND_TAKE_OVER, layout.TAKE_OVER_FLAG_BEHIND_BODY, this.token);
   }
 
   /** The body has come behind which the connection was taken over. */
   becomeTunnel(): void {
-    this.upgrading = null;
+    this.upgrading = false;
     this.tunnel = true;
   }
 
@@ -463,9 +333,4 @@ export class Connection implements TlsConnection {
   answerAlpn(protocol: string | undefined | null): void {
     if (!this.closed) this.lane.writer.alpn(this.token, protocol);
   }
-}
-
-/** Whether a request came to the connection before another one; their numbers are those of 32 bits. */
-function isBefore(one: Exchange, other: Exchange): boolean {
-  return ((one.sequence - other.sequence) | 0) < 0;
 }

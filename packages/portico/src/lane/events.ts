@@ -7,26 +7,18 @@
  * connection follow each other without, also as in Node.
  */
 
-import { constants } from 'node:os';
 import net = require('node:net');
 import * as layout from '../generated/layout';
-import { receiveRequest } from '../http/dispatch';
-import { completeBody, endBytes, receiveBody, receiveEnd } from '../http/body';
-import { connectionLost, flushed, flushedOf, peerEnded, unreadEnd } from '../http/lifecycle';
-import { callbackFailed, clientError } from '../http/client-error';
-import { timedOut } from '../http/timeouts';
 import { hasPatchedEmit, isHeard } from '../node/observation';
-import { receivedSoFar } from '../http/upgrade';
 import { Connection } from './connection';
+import { closed, peerEndedTunnel } from './connection-end';
 import type { Lane } from './lane';
 import { acceptFailed, dropped } from './listener-events';
-import { flagsOf, readLong, takeBytes } from './slab';
+import { flagsOf, takeBytes } from './slab';
 import { createTransportSocket } from './transport-socket';
 import { drainTicks } from './ticks';
 import * as tls from './tls-events';
 
-/** Number of the error that a lost connection ends with. */
-const { ECONNRESET } = constants.errno;
 /** Index in the shared words of the cursor. */
 const CURSOR = 1;
 
@@ -44,13 +36,10 @@ export function dispatchEvents(lane: Lane, start: number, end: number): void {
     const token = words[at + layout.RecordHead.TOKEN];
     const kind = words[at + layout.RecordHead.KIND] & layout.RecordHead.KIND_MASK;
     if (kind === layout.EVENT_BODY) {
-      receiveChunk(lane, token, at);
+      receiveBody(lane, token, at);
     } else if (kind === layout.EVENT_REQUEST) {
       const connection = lane.connections[token & layout.SLOT_MASK];
-      if (connection !== undefined && connection.token === token) {
-        connection.heardWake = lane.wake;
-        receiveRequest(connection, at);
-      }
+      if (connection !== undefined && connection.token === token) connection.protocol.beginRequest(at);
     } else {
       dispatchOther(lane, kind, token, at);
     }
@@ -71,34 +60,12 @@ function isParsed(kind: number): boolean {
   return kind === layout.EVENT_REQUEST || kind === layout.EVENT_BODY || kind === layout.EVENT_END;
 }
 
-/**
- * Part of a body. Ticks run before anything that follows it, the end of the request included, as they do in Node: what
- * throws in one of them fails the part.
- */
-function receiveChunk(lane: Lane, token: number, at: number): void {
+function receiveBody(lane: Lane, token: number, at: number): void {
+  const { slab, slab: { words } } = lane;
   const connection = lane.connection(token);
   if (connection === undefined) return;
-  connection.heardWake = lane.wake;
-  const { slab, slab: { words } } = lane;
-  const sequence = words[at + layout.EventBody.SEQUENCE];
   const chunk = takeBytes(slab, (at << 2) + words[at + layout.EventBody.BYTES_OFFSET], words[at + layout.EventBody.BYTES_LENGTH]);
-  if (connection.tapped) connection.show(chunk);
-  if (connection.failedIn !== null) return callbackFailed(connection, chunk, isOfFailedBody(connection, sequence));
-  connection.failedIn = 'HPE_JS_EXCEPTION';
-  const isLast = (flagsOf(words, at) & layout.BODY_FLAG_LAST) !== 0;
-  if (isLast) connection.bodyHeard = true;
-  connection.resource.runInAsyncScope(receiveBody, undefined, connection, sequence, chunk);
-  if (!drainTicks()) {
-    lane.resumed = true;
-    return;
-  }
-  connection.failedIn = null;
-  if (isLast) connection.resource.runInAsyncScope(completeBody, undefined, connection, sequence);
-}
-
-/** Whether a part comes behind one of the same body that failed: with a known length, each part is a read of its own. */
-function isOfFailedBody({ failedIn, receiving }: Connection, sequence: number): boolean {
-  return failedIn === 'HPE_JS_EXCEPTION' && receiving?.sequence === sequence && (receiving.flags & layout.REQUEST_FLAG_CHUNKED) === 0;
+  connection.protocol.receiveBody(words[at + layout.EventBody.SEQUENCE], chunk, (flagsOf(words, at) & layout.BODY_FLAG_LAST) !== 0);
 }
 
 function dispatchOther(lane: Lane, kind: number, token: number, at: number): void {
@@ -122,20 +89,15 @@ function dispatchOther(lane: Lane, kind: number, token: number, at: number): voi
 
 /** Events that run in their connection's scope. */
 function dispatchScoped(connection: Connection, kind: number, at: number): void {
-  const { slab, slab: { words } } = connection.lane;
+  const { protocol, lane: { slab, slab: { words } } } = connection;
   switch (kind) {
-    case layout.EVENT_END:
-      connection.heardWake = connection.lane.wake;
-      // In a read of its own, perhaps: then nothing but the end of a chunked body was left to fail.
-      return connection.failedIn === null ? receiveEnd(connection, at) : callbackFailed(connection, endBytes(slab, at));
-    case layout.EVENT_FLUSHED:
-      return receiveFlushed(connection, at);
+    case layout.EVENT_END: return protocol.endBody(at);
+    case layout.EVENT_FLUSHED: return receiveFlushed(connection, at);
     case layout.EVENT_RAW: return receiveRaw(connection, takeBytes(slab, (at << 2) + words[at + layout.EventRaw.BYTES_OFFSET],
       words[at + layout.EventRaw.BYTES_LENGTH]));
     case layout.EVENT_CLOSED: return closed(connection, at);
-    case layout.EVENT_PEER_END:
-      return (flagsOf(words, at) & layout.PEER_END_FLAG_UNREAD) === 0 ? peerEnded(connection) : unreadEnd(connection);
-    case layout.EVENT_CLIENT_ERROR: return clientError(connection, at);
+    case layout.EVENT_PEER_END: return peerEnded(connection, flagsOf(words, at));
+    case layout.EVENT_CLIENT_ERROR: return protocol.clientError(at);
     case layout.EVENT_TIMEOUT: return timedOut(connection, words[at + layout.EventTimeout.DEADLINE]);
     default: return tls.dispatchTls(connection, kind, at);
   }
@@ -161,34 +123,39 @@ function announce(connection: Connection): void {
   server.emit('connection', socket);
 }
 
-function receiveFlushed(connection: Connection, at: number): void {
-  const { words } = connection.lane.slab;
+function receiveFlushed({ protocol, lane: { slab: { words } } }: Connection, at: number): void {
   const count = words[at + layout.EventFlushed.COUNT];
   const queued = words[at + layout.EventFlushed.QUEUED_BYTES];
-  if ((flagsOf(words, at) & layout.FLUSHED_FLAG_NAMED) === 0) flushed(connection, count, queued);
-  else flushedOf(connection, words[at + layout.EventFlushed.SEQUENCE], count, queued);
+  if ((flagsOf(words, at) & layout.FLUSHED_FLAG_NAMED) === 0) protocol.flushed(count, queued);
+  else protocol.flushedOf(words[at + layout.EventFlushed.SEQUENCE], count, queued);
+}
+
+function peerEnded(connection: Connection, flags: number): void {
+  if ((flags & layout.PEER_END_FLAG_UNREAD) !== 0) connection.protocol.unreadEnd();
+  else if (connection.tunnel) peerEndedTunnel(connection);
+  else connection.protocol.peerEnded();
 }
 
 function receiveRaw(connection: Connection, bytes: Buffer): void {
-  if (connection.upgrading !== null) return receivedSoFar(connection, connection.upgrading, bytes);
+  if (connection.upgrading) return connection.protocol.receivedSoFar(bytes);
   const socket = connection.laneSocket;
   if (!socket.destroyed && !socket.push(bytes)) connection.pause();
 }
 
-/** A connection whose engine is lost: for the program it was reset. */
-export function loseConnection(connection: Connection): void {
-  connection.lane.connections[connection.token & layout.SLOT_MASK] = undefined;
-  connection.closed = true;
-  connection.errno = ECONNRESET;
-  connection.resource.runInAsyncScope(connectionLost, undefined, connection);
+/** A deadline that the engine reports; it takes no action of its own. */
+function timedOut(connection: Connection, kind: number): void {
+  switch (kind) {
+    case layout.TIMEOUT_KIND_REQUEST: return connection.protocol.requestTimedOut();
+    case layout.TIMEOUT_KIND_HANDSHAKE: return connection.server.provider?.handshakeTimeout(connection);
+    default: return inactive(connection);
+  }
 }
 
-function closed(connection: Connection, at: number): void {
-  const { lane, lane: { slab: { words } } } = connection;
-  lane.connections[connection.token & layout.SLOT_MASK] = undefined;
-  connection.errno = words[at + layout.EventClosed.ERRNO];
-  connection.close();
-  connection.bytesRead = readLong(words, at + layout.EventClosed.BYTES_READ_LOW);
-  connection.bytesWritten = readLong(words, at + layout.EventClosed.BYTES_WRITTEN_LOW);
-  connectionLost(connection);
+/** Without a socket or a listener that could stop it, there is nothing to ask. */
+function inactive(connection: Connection): void {
+  const { protocol } = connection;
+  const unheard = !connection.hasSocket && !protocol.isAnswering && !protocol.isReceiving && !isHeard(connection.server.server, 'timeout');
+  if (connection.transport?.timeout) connection.transport.emit('timeout');
+  if (unheard) connection.abort();
+  else connection.laneSocket.emit('timeout');
 }

@@ -48,7 +48,7 @@ export function writeMany(connection: Connection, chunks: readonly WrittenChunk[
 /** The same on a connection that is shared. What is refused is thrown to whoever called, and the stream goes on. */
 export function writeShared(connection: Connection, chunks: readonly WrittenChunk[], callback: Acknowledged): void {
   try {
-    for (const { chunk, encoding } of chunks) connection.writeAnswer(toBytes(chunk, encoding));
+    for (const { chunk, encoding } of chunks) connection.protocol.writeAnswer(toBytes(chunk, encoding));
   } finally {
     callback();
   }

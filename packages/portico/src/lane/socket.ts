@@ -8,14 +8,10 @@
  * an ordinary byte stream with back-pressure in both directions.
  */
 
-import { EventEmitter } from 'node:events';
 import net = require('node:net');
 import type { Server, Socket } from 'node:net';
 import { carryOver } from '../node/carry-over';
 import { enumerateAsNode } from '../node/enumerability';
-import { HTTPParser } from '../http/http-parser';
-import { abandonRequests, abandonResponse, httpData, onSocketTimeout, socketEnded, socketError } from '../http/socket-events';
-import { flushWritten } from '../http/response-write';
 import type { Connection } from './connection';
 import { socketEncoding } from './errors';
 import { SocketHandle } from './socket-handle';
@@ -29,7 +25,7 @@ export const kConnection = Symbol('portico.connection');
 export interface LaneSocket extends Socket {
   [kConnection]: Connection;
   server: Server | null;
-  parser: HTTPParser | null;
+  parser: { free(): void } | null;
   _httpMessage: unknown;
   _paused: boolean;
   _handle: SocketHandle | null;
@@ -77,7 +73,7 @@ const members = {
       return (net.Socket.prototype.write as Write).call(this, chunk, encoding, callback);
     }
     const done = typeof encoding === 'function' ? encoding : callback;
-    connection.writeAnswer(toBytes(chunk, typeof encoding === 'string' ? encoding as BufferEncoding : undefined));
+    connection.protocol.writeAnswer(toBytes(chunk, typeof encoding === 'string' ? encoding as BufferEncoding : undefined));
     if (typeof done === 'function') process.nextTick(done as WriteCallback, null);
     return true;
   },
@@ -97,9 +93,9 @@ const members = {
       callback();
       return;
     }
-    connection.flushCurrent();
+    connection.protocol.flush();
     if (endsAnswer(connection, callback)) return;
-    if (!connection.tunnel && connection.ending && connection.current?.ended !== false) {
+    if (!connection.tunnel && connection.ending && !connection.protocol.isAwaitingEnd) {
       // The engine closes after the last response by itself, unless one before it is not given at all.
       callback();
       return;
@@ -135,7 +131,7 @@ const members = {
     const connection = this[kConnection];
     if (!connection.tunnel) {
       connection.resume();
-      connection.wantReceiving();
+      connection.protocol.socketResumed();
     }
     return net.Socket.prototype.resume.call(this) as LaneSocket;
   },
@@ -196,7 +192,7 @@ for (const name of ['on', 'addListener', 'prependListener'] as const) {
 /** The response whose turn it is, under the name that programs know from Node. */
 const httpMessage: PropertyDescriptor = {
   configurable: true,
-  get(this: LaneSocket): unknown { return this[kConnection]?.current?.response ?? null; },
+  get(this: LaneSocket): unknown { return this[kConnection]?.protocol.message ?? null; },
   set(this: LaneSocket, value: unknown): void {
     Object.defineProperty(this, '_httpMessage', { value, writable: true, configurable: true, enumerable: true });
   },
@@ -247,14 +243,7 @@ export const ConnectionSocket = function Socket(this: LaneSocket, connection: Co
   });
   this.server = server;
   this._paused = false;
-  this.parser = new HTTPParser(this);
-  // Not by the socket's own method, which would make the stream flow: the bytes don't come by it.
-  EventEmitter.prototype.on.call(this, 'data', httpData);
-  this.on('timeout', onSocketTimeout);
-  this.on('error', socketError);
-  this.on('end', socketEnded);
-  this.on('close', abandonRequests);
-  if (connection.requests > 0) watchResponse(this);
+  connection.protocol.attachSocket(this);
   if (connection.timeoutMs > 0) this.timeout = connection.timeoutMs;
 };
 ConnectionSocket.prototype = plainPrototype();
@@ -270,17 +259,6 @@ function plainPrototype(): object {
 /** Makes a plain socket. */
 export function createSocket(connection: Connection): LaneSocket {
   return new (ConnectionSocket as unknown as new (connection: Connection) => LaneSocket)(connection);
-}
-
-/** The response in its turn ends with the socket. From the first request on: what listened before hears of it before, as in Node. */
-export function watchResponse(socket: LaneSocket): void {
-  socket.on('close', abandonResponse);
-}
-
-/** The same for the next response, behind what listens by then: the one before is over, and does not end with the socket. */
-export function watchNextResponse(socket: LaneSocket): void {
-  socket.removeListener('close', abandonResponse);
-  if (socket[kConnection].current !== null) watchResponse(socket);
 }
 
 /** Pauses the stream, which is all that is seen of a pause. */
@@ -310,13 +288,13 @@ function highWaterMarks(bytes: number | undefined): object {
 
 /** What the response has written so far comes before bytes that the program writes to the socket now. */
 function flushResponse(connection: Connection): void {
-  if (!connection.isShared && connection.current !== null) flushWritten(connection.current);
+  if (!connection.isShared) connection.protocol.flushWritten();
 }
 
 /** Ends what was written past a response, and calls back; false: nothing was. */
 function endsAnswer(connection: Connection, callback: WriteCallback): boolean {
   try {
-    if (!connection.endAnswer()) return false;
+    if (!connection.protocol.endAnswer()) return false;
   } catch (error) {
     callback(error as Error);
     return true;

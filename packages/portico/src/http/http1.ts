@@ -1,0 +1,53 @@
+/** HTTP/1 as the lane sees it: a connection's events, and what its socket asks. */
+
+import type { Connection } from '../lane/connection';
+import { sharedConnection } from '../lane/errors';
+import type { Protocol } from '../lane/protocol';
+import type { LaneSocket } from '../lane/socket';
+import { receiveChunk, receiveEnd, socketResumed } from './body';
+import { clientError, requestTimedOut } from './client-error';
+import { receiveRequest } from './dispatch';
+import { abandonExchanges, finishNext, flushed, flushedOf, peerEnded, unreadEnd } from './lifecycle';
+import { Pipeline } from './pipeline';
+import { RawAnswer } from './raw-answer';
+import { flushPending, flushWritten } from './response-write';
+import { attachSocket } from './socket-events';
+import { receivedSoFar } from './upgrade';
+
+class Http1 extends Pipeline implements Protocol {
+  beginRequest(at: number): void { receiveRequest(this, at); }
+  receiveBody(sequence: number, chunk: Buffer, isLast: boolean): void { receiveChunk(this, sequence, chunk, isLast); }
+  endBody(at: number): void { receiveEnd(this, at); }
+  receivedSoFar(bytes: Buffer): void { receivedSoFar(this, bytes); }
+  flushed(count: number, queuedBytes: number): void { flushed(this, count, queuedBytes); }
+  flushedOf(sequence: number, count: number, queuedBytes: number): void { flushedOf(this, sequence, count, queuedBytes); }
+  clientError(at: number): void { clientError(this, at); }
+  requestTimedOut(): void { requestTimedOut(this); }
+  peerEnded(): void { peerEnded(this); }
+  unreadEnd(): void { unreadEnd(this); }
+  finishNext(): boolean { return finishNext(this); }
+  abandon(): void { abandonExchanges(this); }
+
+  attachSocket(socket: LaneSocket): void { attachSocket(this, socket); }
+  get message(): unknown { return this.current?.response ?? null; }
+  get isAnswering(): boolean { return this.current !== null; }
+  get isAwaitingEnd(): boolean { return this.current?.ended === false; }
+  get isReceiving(): boolean { return this.receiving !== null; }
+  flush(): void { if (this.current !== null) flushPending(this.current); }
+  flushWritten(): void { if (this.current !== null) flushWritten(this.current); }
+  socketResumed(): void { socketResumed(this); }
+
+  writeAnswer(bytes: Uint8Array): void {
+    if (this.current === null) throw sharedConnection('no request of this server waits for its answer there');
+    RawAnswer.of(this.current).write(bytes);
+  }
+
+  endAnswer(): boolean {
+    return this.current?.raw?.end() ?? false;
+  }
+}
+
+/** Begins HTTP/1 on a connection. */
+export function beginHttp1(connection: Connection): Protocol {
+  return new Http1(connection);
+}
