@@ -86,12 +86,14 @@ asan: build ## the add-on and the host under AddressSanitizer
 	@scripts/need.sh cc=gcc openssl
 	scripts/asan.sh
 
-node-suite: build ## run Node's own http tests: make node-suite SUITE=DIR [SUITE_NODE=node]
+node-suite: ## run Node's own http tests: make node-suite SUITE=DIR [SUITE_NODE=node]
 	@test -n "$(SUITE)" || { echo "usage: make node-suite SUITE=DIR (see conformance/node-suite/README.md)"; exit 2; }
+	$(MAKE) build
 	$(NODE) conformance/node-suite/run.mjs --suite "$(SUITE)" --node "$(or $(SUITE_NODE),$(NODE))"
 
-framework-suite: build ## run a framework's own tests: make framework-suite NAME=express|fastify|koa|ws SUITE=DIR [SUITE_NODE=node]
+framework-suite: ## run a framework's own tests: make framework-suite NAME=express|fastify|koa|ws SUITE=DIR [SUITE_NODE=node]
 	@test -n "$(SUITE)" -a -n "$(NAME)" || { echo "usage: make framework-suite NAME=NAME SUITE=DIR (see conformance/suites/README.md)"; exit 2; }
+	$(MAKE) build
 	$(NODE) conformance/suites/run.mjs --suite "$(NAME)" --dir "$(SUITE)" --node "$(or $(SUITE_NODE),$(NODE))"
 
 bogo: ## run BoringSSL's TLS tests: make bogo SUITE=DIR
