@@ -6,6 +6,9 @@ use portico_channel::layout::{event, request_flag};
 use portico_channel::shared::{Broken, StreamWriter};
 use portico_channel::{RecordView, Records};
 
+use crate::limits::BACKLOG_FREE_BYTES;
+use crate::user_memory::Share;
+
 /// A request in the backlog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Untaken {
@@ -17,7 +20,7 @@ struct Untaken {
 
 /// Bytes of the stream that the member has not taken, in order: the first ones are in its channel's memory too, the
 /// rest found no room there yet.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Backlog {
     bytes: VecDeque<u8>,
     /// Position in the stream of the first of `bytes`.
@@ -27,9 +30,33 @@ pub(crate) struct Backlog {
     requests: VecDeque<Untaken>,
     /// Those of `requests` without their body.
     uploads: usize,
+    /// What the member's user has of this memory.
+    share: Share,
 }
 
 impl Backlog {
+    /// Of a member whose user has this share.
+    pub(crate) fn new(share: Share) -> Self {
+        Self {
+            bytes: VecDeque::new(),
+            start: 0,
+            sent: 0,
+            requests: VecDeque::new(),
+            uploads: 0,
+            share,
+        }
+    }
+
+    /// Whether the member is behind, and its user's members together are further behind than they may be.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.is_crowded_by(1)
+    }
+
+    /// The same for so many times as far.
+    pub(crate) fn is_crowded_by(&self, times: usize) -> bool {
+        self.len() > BACKLOG_FREE_BYTES && self.share.is_over(times)
+    }
+
     /// Bytes kept.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()
@@ -77,6 +104,7 @@ impl Backlog {
         }
         let was_waiting = self.is_waiting();
         self.bytes.extend(records);
+        self.count();
         if !was_waiting && writer.write(records)? {
             self.sent = self.end();
         }
@@ -89,6 +117,12 @@ impl Backlog {
         let gone = usize::try_from(taken.saturating_sub(self.start)).unwrap_or(usize::MAX);
         self.bytes.drain(..gone.min(self.bytes.len()));
         self.start = taken;
+        if self.bytes.len() < self.bytes.capacity() / 4 {
+            // What is kept for the next burst is not counted.
+            let room = (2 * self.bytes.len()).max(BACKLOG_FREE_BYTES);
+            self.bytes.shrink_to(room);
+            self.count();
+        }
         while let Some(request) = self
             .requests
             .pop_front_if(|request| request.position < taken)
@@ -138,6 +172,12 @@ impl Backlog {
         Ok(())
     }
 
+    /// Memory counts, not bytes in it.
+    fn count(&mut self) {
+        let counted = self.bytes.capacity().saturating_sub(BACKLOG_FREE_BYTES);
+        self.share.set(counted);
+    }
+
     fn end(&self) -> u64 {
         self.start + to_u64(self.bytes.len())
     }
@@ -153,6 +193,8 @@ mod tests {
     use portico_channel::shared::{ApplicationEnd, Capacity, HostEnd};
 
     use super::*;
+    use crate::limits::BACKLOG_BYTES_OF_A_USER;
+    use crate::user_memory::UserMemory;
 
     fn channel() -> (HostEnd, ApplicationEnd) {
         let (host, fd) = HostEnd::create(Capacity {
@@ -188,7 +230,7 @@ mod tests {
     #[test]
     fn what_the_member_has_read_is_taken_and_the_rest_is_kept() {
         let (mut host, mut application) = channel();
-        let mut backlog = Backlog::default();
+        let mut backlog = Backlog::new(UserMemory::unlimited().for_backlog());
         for token in 1..=3 {
             let request = record(event::REQUEST, token, 40);
             backlog.push(&request, &mut host.events).unwrap();
@@ -206,7 +248,7 @@ mod tests {
     #[test]
     fn what_finds_no_room_is_sent_when_there_is_some() {
         let (mut host, mut application) = channel();
-        let mut backlog = Backlog::default();
+        let mut backlog = Backlog::new(UserMemory::unlimited().for_backlog());
         for token in 1..=5 {
             let request = record(event::REQUEST, token, 1000);
             backlog.push(&request, &mut host.events).unwrap();
@@ -225,7 +267,7 @@ mod tests {
     #[test]
     fn records_before_the_first_untaken_request_are_not_told() {
         let (mut host, _application) = channel();
-        let mut backlog = Backlog::default();
+        let mut backlog = Backlog::new(UserMemory::unlimited().for_backlog());
         let mut both = record(event::OPEN, 7, 0);
         both.extend(record(event::REQUEST, 7, 8));
         both.extend(record(event::BODY, 7, 8));
@@ -234,5 +276,34 @@ mod tests {
             untaken(&mut backlog),
             [(event::REQUEST, 7), (event::BODY, 7)]
         );
+    }
+
+    #[test]
+    fn memory_is_counted_while_there_is_more_of_it_than_each_member_may_have() {
+        let (mut host, mut application) = channel();
+        let user = UserMemory::limited();
+        let mut backlog = Backlog::new(user.for_backlog());
+        let mut others = user.for_backlog();
+        others.set(BACKLOG_BYTES_OF_A_USER);
+        let piece = record(event::BODY, 7, 2000);
+        for _ in 0..10 {
+            backlog.push(&piece, &mut host.events).unwrap();
+        }
+        assert!(!others.is_over(1), "it has no more than each may have");
+        while backlog.len() <= BACKLOG_FREE_BYTES {
+            assert!(!backlog.is_crowded());
+            backlog.push(&piece, &mut host.events).unwrap();
+        }
+        assert!(backlog.is_crowded() && others.is_over(1));
+        assert!(!backlog.is_crowded_by(2));
+        // What is taken is free again, with the room that it needed.
+        let mut seen = vec![0; 4096];
+        while backlog.len() > 0 {
+            let bytes = application.events.copy(&mut seen).unwrap();
+            application.events.take(bytes).unwrap();
+            backlog.settle(&mut host.events).unwrap();
+        }
+        assert!(backlog.bytes.capacity() <= BACKLOG_FREE_BYTES);
+        assert!(!others.is_over(1));
     }
 }

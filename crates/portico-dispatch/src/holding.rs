@@ -10,7 +10,6 @@ use portico_channel::layout::command;
 
 use crate::client::{Client, Hold, MemberIndex};
 use crate::dispatcher::Dispatcher;
-use crate::limits::{BEHIND_BYTES, CAUGHT_UP_BYTES};
 
 impl Dispatcher {
     /// Takes no more of what is arriving, for our own reasons.
@@ -66,7 +65,7 @@ impl Dispatcher {
         let Some(member) = members.get_mut(index).and_then(Option::as_mut) else {
             return;
         };
-        if member.behind || member.backlog.len() <= BEHIND_BYTES {
+        if member.behind || !member.is_far_behind() {
             return;
         }
         member.behind = true;
@@ -116,10 +115,15 @@ impl Dispatcher {
     pub(crate) fn settle_member(&mut self, index: MemberIndex) {
         let now_ms = self.now_ms;
         if let Some(member) = self.member(index) {
+            let was_full = member.is_full();
             member.settle();
             member.note_progress(now_ms);
             if member.backlog.len() > 0 {
                 member.wake_if_asleep();
+            }
+            let queue = member.queue;
+            if was_full && !member.is_full() {
+                self.note_room(queue);
             }
             self.release_held_back(index);
         }
@@ -128,7 +132,7 @@ impl Dispatcher {
     /// Reads again from connections that were held back because a member was behind.
     fn release_held_back(&mut self, index: MemberIndex) {
         let tokens = match self.member(index) {
-            Some(member) if member.behind && member.backlog.len() < CAUGHT_UP_BYTES => {
+            Some(member) if member.behind && member.has_caught_up() => {
                 member.behind = false;
                 std::mem::take(&mut member.held_back)
             }

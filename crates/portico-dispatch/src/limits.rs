@@ -8,6 +8,7 @@
 //! | requests without their body | a queue | `QueueOptions::max_uploads` for each member; of one client address a sixteenth when half of them are there |
 //! | events a member has not taken | a member | [`FULL_BYTES`] of requests (then others get them), [`BEHIND_BYTES`] and one turn of bodies; [`BACKLOG_BYTES`] of everything: then it is dropped |
 //! | output a client has not read | an answer or tunnel | `ANSWER_WINDOW_BYTES` and one record, whose body has [`ANSWER_RECORD_BYTES`] at most; answers of a connection: [`PIPELINED_REQUESTS`] |
+//! | events its members have not taken | a user | [`BACKLOG_BYTES_OF_A_USER`], apart from [`BACKLOG_FREE_BYTES`] of each; then members that have more get no requests and bodies, and at twice as much those that are told more are dropped |
 //! | everything | a connection | [`CONNECTION_BYTES`]; where a member's heads are longer than a request's may be, what is beyond that |
 //! | templates | a member | 255 × `TEMPLATE_BYTES` |
 //! | templates | a user | [`TEMPLATE_BYTES_OF_A_USER`] |
@@ -28,6 +29,11 @@ pub(crate) const CAUGHT_UP_BYTES: usize = 256 * 1024;
 pub(crate) const FULL_BYTES: usize = 16 * 1024 * 1024;
 /// Bytes that a member may be behind before it is dropped: it reads nothing and makes ever more events.
 pub(crate) const BACKLOG_BYTES: usize = 64 * 1024 * 1024;
+/// Bytes that all members of a user on all shards may be behind, in memory: a thousand that are behind by as much as a
+/// channel's memory holds, or eight that take no requests at all.
+pub(crate) const BACKLOG_BYTES_OF_A_USER: usize = 128 * 1024 * 1024;
+/// Bytes that a member may be behind whatever the others of its user are, and that its memory is not counted for.
+pub(crate) const BACKLOG_FREE_BYTES: usize = 64 * 1024;
 /// Bytes of a request that waits in its queue before its connection is no longer read.
 pub(crate) const WAITING_BYTES: usize = 16 * 1024;
 /// Bytes of commands copied at a time; more only for a record that is larger.

@@ -8,7 +8,7 @@ use portico_sys::{Bell, Ringer};
 
 use crate::backlog::Backlog;
 use crate::host_wide::{MemberLoad, QueueCounts};
-use crate::limits::{BACKLOG_BYTES, FULL_BYTES};
+use crate::limits::{BACKLOG_BYTES, BEHIND_BYTES, CAUGHT_UP_BYTES, FULL_BYTES};
 use crate::unfinished::Unfinished;
 use crate::user_memory::{Share, UserMemory};
 use crate::{MemberId, QueueId};
@@ -73,7 +73,7 @@ impl BreakReason {
             Self::Rules => "its channel held what no application may write",
             Self::Unfinished => "it began to write a record and did not finish it within 30 s",
             Self::UserMemory => {
-                "the processes of its user have the host keep as many unfinished records or response heads as one user may"
+                "the processes of its user have the host keep as many untaken requests, unfinished records or response heads as one user may"
             }
         }
     }
@@ -149,7 +149,7 @@ impl Member {
             id,
             queue,
             end,
-            backlog: Backlog::default(),
+            backlog: Backlog::new(memory.for_backlog()),
             bell,
             ringer,
             load,
@@ -178,7 +178,17 @@ impl Member {
 
     /// Whether it has so much before it that requests had better go to others.
     pub(crate) fn is_full(&self) -> bool {
-        self.backlog.len() > FULL_BYTES
+        self.backlog.len() > FULL_BYTES || self.backlog.is_crowded()
+    }
+
+    /// Whether it has so much before it that no bodies are read for it for now.
+    pub(crate) fn is_far_behind(&self) -> bool {
+        self.backlog.len() > BEHIND_BYTES || self.backlog.is_crowded()
+    }
+
+    /// Whether they are read again.
+    pub(crate) fn has_caught_up(&self) -> bool {
+        self.backlog.len() < CAUGHT_UP_BYTES && !self.backlog.is_crowded()
     }
 
     /// Whether it may be given another request, with so many (0: any number) in flight on all shards.
@@ -259,6 +269,9 @@ impl Member {
         }
         if self.backlog.len() > BACKLOG_BYTES {
             self.broken = true;
+        } else if self.backlog.is_crowded_by(2) {
+            // Neither requests nor bodies: it asks for ever more events.
+            self.break_off(BreakReason::UserMemory);
         }
         if !self.broken {
             let result = self.backlog.push(records, &mut self.end.events);

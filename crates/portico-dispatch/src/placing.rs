@@ -151,7 +151,7 @@ impl Dispatcher {
             let Some(Some(member)) = self.members.get_mut(index) else {
                 continue;
             };
-            if count > 1 && member.backlog.untaken() > 0 {
+            if member.backlog.untaken() > 0 && (count > 1 || member.is_full()) {
                 // It may have taken them since: whoever waits for that is seen to at the end of the turn.
                 member.settle();
                 if !member.dirty {

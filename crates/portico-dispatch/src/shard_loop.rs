@@ -94,7 +94,7 @@ impl Loop {
             self.dispatcher.settle_members();
             self.dispatcher.check_untaken();
             self.apply_own();
-            let rest = self.fall_asleep();
+            let rest = self.dispatcher.roomy.is_empty() && self.fall_asleep();
             let wait = if rest {
                 Some(self.dispatcher.patience().unwrap_or(LONG))
             } else {

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::limits::{TEMPLATE_BYTES_OF_A_USER, UNFINISHED_BYTES_OF_A_USER};
+use crate::limits::{
+    BACKLOG_BYTES_OF_A_USER, TEMPLATE_BYTES_OF_A_USER, UNFINISHED_BYTES_OF_A_USER,
+};
 
 /// The account of one user: give each of the user's members the same one.
 #[derive(Debug)]
 pub struct UserMemory {
     unfinished: Account,
     templates: Account,
+    backlogs: Account,
 }
 
 #[derive(Debug)]
@@ -22,16 +25,20 @@ impl UserMemory {
     /// The account of a user who must not take the host's memory from others.
     #[must_use]
     pub fn limited() -> Arc<Self> {
-        Self::new(UNFINISHED_BYTES_OF_A_USER, TEMPLATE_BYTES_OF_A_USER)
+        Self::new(
+            UNFINISHED_BYTES_OF_A_USER,
+            TEMPLATE_BYTES_OF_A_USER,
+            BACKLOG_BYTES_OF_A_USER,
+        )
     }
 
     /// The account of one who may: root, and the host's own user. What bounds each member alone stays.
     #[must_use]
     pub fn unlimited() -> Arc<Self> {
-        Self::new(usize::MAX, usize::MAX)
+        Self::new(usize::MAX, usize::MAX, usize::MAX)
     }
 
-    fn new(unfinished: usize, templates: usize) -> Arc<Self> {
+    fn new(unfinished: usize, templates: usize, backlogs: usize) -> Arc<Self> {
         let account = |limit| Account {
             bytes: AtomicUsize::new(0),
             limit,
@@ -39,6 +46,7 @@ impl UserMemory {
         Arc::new(Self {
             unfinished: account(unfinished),
             templates: account(templates),
+            backlogs: account(backlogs),
         })
     }
 
@@ -50,6 +58,11 @@ impl UserMemory {
     /// For a member's templates.
     pub(crate) fn for_templates(self: &Arc<Self>) -> Share {
         Share::of(self, |memory| &memory.templates)
+    }
+
+    /// For what a member has not taken.
+    pub(crate) fn for_backlog(self: &Arc<Self>) -> Share {
+        Share::of(self, |memory| &memory.backlogs)
     }
 }
 
@@ -80,6 +93,24 @@ impl Share {
         }
         self.bytes += bytes;
         true
+    }
+
+    /// Has exactly so many, whatever the limit: what can't be refused.
+    pub(crate) fn set(&mut self, bytes: usize) {
+        if bytes > self.bytes {
+            let account = (self.account)(&self.memory);
+            let more = bytes - self.bytes;
+            account.bytes.fetch_add(more, Ordering::Relaxed);
+            self.bytes = bytes;
+        } else if bytes < self.bytes {
+            self.give(self.bytes - bytes);
+        }
+    }
+
+    /// Whether the user has more than so many times as much as there may be.
+    pub(crate) fn is_over(&self, times: usize) -> bool {
+        let account = (self.account)(&self.memory);
+        account.bytes.load(Ordering::Relaxed) > account.limit.saturating_mul(times)
     }
 
     /// Gives so many back.

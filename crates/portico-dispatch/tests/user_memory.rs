@@ -5,10 +5,12 @@
 mod support;
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use portico_channel::CommandWriter;
 use portico_channel::layout::command;
 use portico_dispatch::{BreakReason, BrokenMember, QueueOptions, UserMemory};
+use portico_engine::ListenerOptions;
 use support::{App, Host, RawMember, resident, until};
 
 /// One at a time, for the measurements.
@@ -154,4 +156,56 @@ fn templates_of_one_user_are_bounded_together() {
     let kept = resident().saturating_sub(before);
     assert!(kept < 300 << 20, "{kept}");
     still_serves(&host, &mut good);
+}
+
+#[test]
+fn requests_that_members_of_one_user_have_not_taken_are_bounded_together() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let large = ListenerOptions {
+        max_header_size: 64 * 1024,
+        ..ListenerOptions::default()
+    };
+    let mut host = Host::with(1, large);
+    let options = QueueOptions {
+        length: 10_000,
+        wait: Duration::from_secs(60),
+        ..QueueOptions::default()
+    };
+    host.route("/raw/", 3, options);
+    let user = UserMemory::limited();
+    let members: Vec<_> = (0..12)
+        .map(|_| RawMember::attach_of(&mut host, 3, Arc::clone(&user)))
+        .collect();
+    let value = "v".repeat(60_000);
+    let request = format!("GET /raw/ HTTP/1.1\r\nHost: a\r\nX-Large: {value}\r\n\r\n");
+    let mut clients: Vec<_> = (0..300).map(|_| host.connect()).collect();
+    for client in &mut clients {
+        client.send(request.repeat(8));
+    }
+    let given = |host: &Host| {
+        let stats = host.shards[0].stats();
+        let given: u32 = stats.members.iter().map(|member| member.untaken).sum();
+        (given, stats.queues[0].waiting)
+    };
+    until(|| {
+        let (given, waiting) = given(&host);
+        given + waiting == 2400
+    });
+    // Twelve might have 192 MiB, and none of them is dropped.
+    let bytes = given(&host).0 as usize * request.len();
+    assert!((50 << 20..130 << 20).contains(&bytes), "{bytes}");
+    assert!(host.shards[0].broken_members().is_empty());
+    // Another user's member gets what waits, and so does one of the user's that is not behind.
+    let (before, _) = given(&host);
+    let mut same = RawMember::attach_of(&mut host, 3, user);
+    same.request();
+    let mut other = RawMember::attach(&mut host, 3);
+    other.request();
+    until(|| given(&host).0 > before + 8);
+    // What a member had that goes is free for the others.
+    let (before, _) = given(&host);
+    for member in &members[..6] {
+        host.shards[0].detach(member.id);
+    }
+    until(|| given(&host).0 >= before);
 }

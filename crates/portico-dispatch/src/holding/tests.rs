@@ -16,11 +16,12 @@ use crate::commands::CommandBuffer;
 use crate::flow::Flow;
 use crate::framing::AnswerState;
 use crate::host_wide::HostWide;
+use crate::limits::{BACKLOG_BYTES_OF_A_USER, BACKLOG_FREE_BYTES};
 use crate::member::{Member, NewMember};
 use crate::request::Facts;
 use crate::user_memory::UserMemory;
 use crate::validation::Verdict;
-use crate::{MemberId, QueueId};
+use crate::{BreakReason, MemberId, QueueId};
 
 const CLIENTS: u32 = 3;
 const PIECE_BYTES: usize = 60_000;
@@ -51,13 +52,17 @@ fn record<R: Record>(words: R, payload: usize) -> Vec<u8> {
 }
 
 /// A member of the one queue, its application's end, and what is rung when there is something to read.
-fn member(id: u32, host_wide: &HostWide) -> (Member, ApplicationEnd, portico_sys::Bell) {
-    let (end, memory) = HostEnd::create(Capacity {
+fn member(
+    id: u32,
+    host_wide: &HostWide,
+    memory: Arc<UserMemory>,
+) -> (Member, ApplicationEnd, portico_sys::Bell) {
+    let (end, channel) = HostEnd::create(Capacity {
         events: 256 * 1024,
         commands: 4096,
     })
     .unwrap();
-    let application = ApplicationEnd::open(memory).unwrap();
+    let application = ApplicationEnd::open(channel).unwrap();
     let (_, own) = bell().unwrap();
     let (ringer, bell) = bell().unwrap();
     let member = NewMember {
@@ -67,7 +72,7 @@ fn member(id: u32, host_wide: &HostWide) -> (Member, ApplicationEnd, portico_sys
         bell: own,
         ringer: Arc::new(ringer),
         load: Arc::default(),
-        memory: UserMemory::unlimited(),
+        memory,
     };
     let member = Member::new(member, host_wide.queue(QueueId(1)));
     (member, application, bell)
@@ -76,7 +81,7 @@ fn member(id: u32, host_wide: &HostWide) -> (Member, ApplicationEnd, portico_sys
 impl Model {
     fn new() -> Self {
         let host_wide = Arc::new(HostWide::default());
-        let (member, application, bell) = member(1, &host_wide);
+        let (member, application, bell) = member(1, &host_wide, UserMemory::unlimited());
         let mut dispatcher = Dispatcher::new(0, 0, true, host_wide);
         dispatcher.members.push(Some(member));
         for token in 0..CLIENTS {
@@ -334,7 +339,7 @@ fn the_end_of_a_member_lets_go_of_no_body_that_another_one_holds() {
     let mut model = Model::new();
     let mut shard = Shard::with_slots(0, 16).unwrap();
     let host_wide = HostWide::default();
-    let (other, _application, _bell) = member(2, &host_wide);
+    let (other, _application, _bell) = member(2, &host_wide, UserMemory::unlimited());
     model.dispatcher.attach(other, &shard).unwrap();
     // The first member is behind, and wants no more of a body that is held for it.
     while !model.dispatcher.member(0).unwrap().behind {
@@ -353,4 +358,26 @@ fn the_end_of_a_member_lets_go_of_no_body_that_another_one_holds() {
     model.apply();
     assert_eq!(model.wishes[0], Wish::Nothing, "it is the other one's");
     assert_eq!(model.client(0).receiver(), Some(1));
+}
+
+#[test]
+fn a_member_that_is_told_ever_more_is_dropped_when_its_user_has_twice_the_memory() {
+    let host_wide = HostWide::default();
+    let user = UserMemory::limited();
+    let (mut member, ..) = member(1, &host_wide, Arc::clone(&user));
+    let piece = record(event::Body::default(), 8000);
+    let mut others = user.for_backlog();
+    others.set(2 * BACKLOG_BYTES_OF_A_USER);
+    while member.backlog.len() <= BACKLOG_FREE_BYTES {
+        assert!(!member.is_full() && !member.is_far_behind());
+        member.tell(&piece, 0);
+    }
+    assert!(member.is_full() && member.is_far_behind() && !member.has_caught_up());
+    assert!(!member.broken);
+    member.tell(&piece, 0);
+    assert!(member.broken);
+    assert_eq!(member.break_reason(), BreakReason::UserMemory);
+    // What it had is its user's no more.
+    drop(member);
+    assert!(!others.is_over(2));
 }
