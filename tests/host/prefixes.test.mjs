@@ -107,6 +107,7 @@ describe('errors of listen', () => {
   test('have codes and say what to do', async (t) => {
     const host = await startHost(t);
     assert.match(await failing(host, `http://*:${host.port}x/`), /error ERR_PORTICO_PREFIX_INVALID/);
+    assert.match(await failing(host, `http:/*:${host.port}/`), /error ERR_PORTICO_PREFIX_INVALID/);
     assert.match(await failing(host, `https://*:${host.port}/`), /error ERR_PORTICO_PREFIX_SCHEME .*node:https/);
   });
 

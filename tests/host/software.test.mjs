@@ -14,6 +14,12 @@ import { startNode } from '../support/child.mjs';
 import { startHost } from '../support/start-host.mjs';
 import { testsFolder } from '../support/mode.mjs';
 
+test("Fastify listens on a prefix by `path`, its word for what is no port", async (t) => {
+  const host = await startHost(t);
+  await host.member('host/apps/fastify.cjs', `http://*:${host.port}/`);
+  assert.equal(await curl(`${host.url}/name`), 'fastify');
+});
+
 test('Express, ws and socket.io share a port with another process', async (t) => {
   const host = await startHost(t);
   await host.member('host/apps/realtime.mjs', `http://*:${host.port}/app/`);

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use portico_dispatch::{MemberId, ShardThread};
-use portico_router::{Scheme, UrlPrefix};
+use portico_router::UrlPrefix;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::certificates::Certificates;
-use crate::listeners::{Listeners, Wanted};
+use crate::listeners::Listeners;
 use crate::log_budget::LogBudget;
 use crate::place::Place;
 use crate::protocol::Reply;
@@ -23,15 +23,8 @@ use crate::status::{MemberTotals, Rates};
 use crate::user_memories::UserMemories;
 use crate::{Failure, code};
 
-/// Connections that wait to be accepted on ports that the configuration does not name. The kernel lowers it to
-/// `net.core.somaxconn`.
-const BACKLOG: u32 = 4096;
-
 /// Least time between two attempts to look up names that were not known.
 const LOOK_UP_EVERY: Duration = Duration::from_secs(5);
-
-/// How often it is tried to open a port that could not be opened.
-const RETRY_EVERY: Duration = Duration::from_secs(5);
 
 /// How a host was started.
 #[derive(Clone, Debug, Default)]
@@ -90,7 +83,7 @@ pub(crate) struct Host {
     /// Ports that the configuration or the service manager names and that are not open, with the reason.
     pub(crate) unopened: BTreeMap<u16, Failure>,
     /// When they were tried last.
-    tried_unopened: Instant,
+    pub(crate) tried_unopened: Instant,
 }
 
 impl Host {
@@ -246,90 +239,6 @@ impl Host {
         }
     }
 
-    /// What a port is to be like, by the settings in force.
-    pub(crate) fn wanted(&self, port: u16, scheme: Scheme) -> Wanted {
-        let configured = self.settings.listeners.get(&port);
-        let certificates = match scheme {
-            Scheme::Https => self.certificates.for_port(port),
-            Scheme::Http => Vec::new(),
-        };
-        Wanted {
-            scheme,
-            addresses: configured.map_or_else(Vec::new, |listener| listener.addresses.clone()),
-            backlog: configured.map_or(BACKLOG, |listener| listener.backlog),
-            limits: self.settings.limits.clone(),
-            certificates,
-        }
-    }
-
-    /// Opens the ports that the configuration or the service manager names. What can't be opened is tried again
-    /// ([`Host::retry_unopened`]), and a reason that is new is logged. Returns the reasons for which the configuration
-    /// can't be put into force.
-    pub(crate) fn open_configured(&mut self) -> Vec<Failure> {
-        let mut ports = self.listeners.kept_ports().clone();
-        ports.extend(self.registry.ports());
-        let listeners = self.settings.listeners.iter();
-        ports.extend(listeners.map(|(port, listener)| (*port, listener.scheme)));
-        let before = std::mem::take(&mut self.unopened);
-        let mut forbidding = Vec::new();
-        for (port, scheme) in ports {
-            let wanted = self.wanted(port, scheme);
-            let Err(failure) = self.listeners.open(&self.shards, port, wanted) else {
-                continue;
-            };
-            if self.is_required(port, &failure) {
-                forbidding.push(failure.clone());
-            } else if before.get(&port) != Some(&failure) {
-                tracing::warn!("{failure}; it is tried again every 5 seconds");
-            }
-            self.unopened.insert(port, failure);
-        }
-        self.tried_unopened = Instant::now();
-        forbidding
-    }
-
-    /// Whether the configuration demands that the port is open. Where only the certificate is missing, it may come by
-    /// `portico cert add`.
-    fn is_required(&self, port: u16, failure: &Failure) -> bool {
-        let listener = self.settings.listeners.get(&port);
-        let is_kept = self.listeners.kept_ports().contains_key(&port);
-        listener.map_or(!is_kept, |listener| !listener.optional)
-            && failure.code != code::NO_CERTIFICATE
-    }
-
-    /// Tries again to open what could not be opened, every few seconds.
-    pub(crate) fn retry_unopened(&mut self, now: Instant) {
-        let is_due = now.duration_since(self.tried_unopened) >= RETRY_EVERY;
-        if self.unopened.is_empty() || !is_due || self.phase != Phase::Running {
-            return;
-        }
-        for failure in self.open_configured() {
-            tracing::debug!("{failure}");
-        }
-    }
-
-    /// Closes the ports that neither a queue nor the configuration needs.
-    pub(crate) fn close_unneeded_listeners(&mut self) {
-        let used = self.registry.ports();
-        let configured = &self.settings.listeners;
-        let needed = |port| used.contains_key(&port) || configured.contains_key(&port);
-        self.listeners.close_unneeded(&self.shards, needed);
-    }
-
-    /// Puts certificates and limits as they are now into force on all open ports.
-    pub(crate) fn refresh_listeners(&mut self, only_tls: bool) {
-        let ports: Vec<_> = self.listeners.open_ports().collect();
-        for (port, scheme) in ports {
-            if only_tls && scheme == Scheme::Http {
-                continue;
-            }
-            let wanted = self.wanted(port, scheme);
-            if let Err(failure) = self.listeners.change(&self.shards, port, wanted) {
-                tracing::error!("{failure}; the port goes on as it was");
-            }
-        }
-    }
-
     /// Puts certificates as they are now into force, also on ports that could not be opened without.
     pub(crate) fn certificates_changed(&mut self) {
         self.refresh_listeners(true);
@@ -385,18 +294,6 @@ impl Host {
             Ok(()) => self.publish_routes(),
             Err(failure) => tracing::error!("{failure}; reservations stay as they were"),
         }
-    }
-
-    /// Opens a port anew, at the addresses of the settings in force; the port is closed if that fails. Returns the reason
-    /// for which the configuration can't be put into force.
-    pub(crate) fn move_listener(&mut self, port: u16) -> Option<Failure> {
-        let open = self.listeners.open_ports().find(|(open, _)| *open == port);
-        let (_, scheme) = open?;
-        self.listeners.close(&self.shards, port);
-        let wanted = self.wanted(port, scheme);
-        let failure = self.listeners.open(&self.shards, port, wanted).err()?;
-        self.unopened.insert(port, failure.clone());
-        self.is_required(port, &failure).then_some(failure)
     }
 
     fn prefix_of(&self, member: MemberId) -> String {

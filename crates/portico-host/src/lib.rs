@@ -24,6 +24,7 @@ pub mod lines;
 pub mod listeners;
 mod log_budget;
 pub mod place;
+mod ports;
 mod process_limits;
 pub mod protocol;
 pub mod registry;

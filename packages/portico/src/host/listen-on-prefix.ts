@@ -14,12 +14,23 @@ type Callback = (...args: unknown[]) => void;
 
 const SCHEME = /^(https?):\/\//i;
 
-/** The URL prefix among `listen`'s arguments; undefined if they mean something else. */
+/** What is meant as a prefix: no socket's path begins so, and to Node it would be one, refused with EACCES or ENOENT. */
+const ALMOST_PREFIX = /^https?:/i;
+
+/**
+ * The URL prefix among `listen`'s arguments, also one that is misspelt; undefined if they mean something else. It is the
+ * first argument, its `prefix`, or its `path`, where frameworks put what is no port (Fastify's `listen({ path })`).
+ */
 export function prefixOf(args: readonly unknown[]): string | undefined {
   const [first] = args;
-  if (typeof first === 'string' && SCHEME.test(first)) return first;
-  const prefix = typeof first === 'object' && first !== null ? (first as { prefix?: unknown }).prefix : undefined;
-  return typeof prefix === 'string' ? prefix : undefined;
+  if (typeof first !== 'object' || first === null) return isMeant(first) ? first : undefined;
+  const { prefix, path } = first as { prefix?: unknown; path?: unknown };
+  if (typeof prefix === 'string') return prefix;
+  return isMeant(path) ? path : undefined;
+}
+
+function isMeant(text: unknown): text is string {
+  return typeof text === 'string' && ALMOST_PREFIX.test(text);
 }
 
 /**
@@ -83,7 +94,7 @@ function problemOf(attached: AttachedServer, prefix: string): Error | undefined 
   const scheme = SCHEME.exec(prefix)?.[1].toLowerCase();
   const expected = attached.provider === undefined ? 'http' : 'https';
   if (scheme === undefined) {
-    return prefixError('ERR_PORTICO_PREFIX_INVALID', `${prefix} is no URL prefix: it must begin with http:// or https://.`, prefix);
+    return prefixError('ERR_PORTICO_PREFIX_INVALID', `${prefix} is no URL prefix: it must begin with http:// or https://, as http://*:8080/ does.`, prefix);
   }
   if (scheme !== expected) {
     return prefixError('ERR_PORTICO_PREFIX_SCHEME',
