@@ -185,3 +185,23 @@ fn what_is_left_of_a_frame_does_not_reach_a_stream_that_was_given_up() {
     assert_eq!(peer.events(), []);
     peer.request(3, true);
 }
+
+#[test]
+fn nothing_stands_between_the_header_of_data_and_its_bytes() {
+    let mut peer = Peer::new(&SessionOptions::default());
+    let key = peer.request(1, false);
+    for is_last in [false, false, true] {
+        peer.data(1, &[0; 16_000], is_last);
+    }
+    peer.events();
+    peer.session
+        .respond(key, 200, [], false, &mut peer.out)
+        .unwrap();
+    peer.session.queue(key, 3).unwrap();
+    peer.session.end(key, &mut peer.out).unwrap();
+    peer.sent();
+    // With the last of the answer goes what the request held of the connection's window.
+    assert_eq!(peer.pump(), [(1, 3, true)]);
+    let kinds: Vec<FrameKind> = peer.sent().iter().map(|frame| frame.kind).collect();
+    assert_eq!(kinds, [FrameKind::WINDOW_UPDATE, FrameKind::DATA]);
+}

@@ -227,6 +227,10 @@ impl Session {
         out: &mut Vec<u8>,
     ) -> Result<Option<Event>, ConnectionError> {
         self.count(Flood::ForcedResets)?;
+        if self.seen.contains(id) && id % 2 == 1 {
+            // It has been told.
+            return Ok(None);
+        }
         write_rst_stream(out, id, code);
         self.seen.insert(id);
         let Some(key) = self.streams.find(id) else {

@@ -51,10 +51,12 @@ impl ResetStreams {
 
     /// Whether we have reset it, as far as we know.
     pub(super) fn contains(&self, id: u32) -> bool {
+        if id.is_multiple_of(2) {
+            return true;
+        }
         let (word, bit) = place(id / 2);
-        id.is_multiple_of(2)
-            || (self.last - id.min(self.last)) / 2 >= REMEMBERED
-            || self.bits[word] & bit != 0
+        let is_old = (self.last - id.min(self.last)) / 2 >= REMEMBERED;
+        id <= self.last && (is_old || self.bits[word] & bit != 0)
     }
 }
 

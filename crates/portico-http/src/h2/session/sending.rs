@@ -106,17 +106,18 @@ impl Session {
             self.scheduler.remove(&mut self.streams, key);
             self.note_blocked(key);
         }
-        write_data_header(out, key.id, bytes as usize, is_last);
         self.allow(Flood::WindowUpdates, UPDATES_OF_DATA);
         self.allow(Flood::Pings, UPDATES_OF_DATA);
         if is_last {
             if let Some(stream) = self.streams.get_mut(key) {
                 stream.sends_more = false;
             }
+            // This may give back a part of the connection's window: nothing stands between the header and its bytes.
             self.free_if_closed(key, out);
         } else if is_all {
             self.trailers_next = Some(key);
         }
+        write_data_header(out, key.id, bytes as usize, is_last);
         Some(DataFrame {
             stream: key,
             bytes: bytes as usize,
