@@ -15,8 +15,8 @@ else
   export RUSTC_BOOTSTRAP=1
 fi
 node seed.mjs
-for target in ${*:-h1_request_head h1_chunked h2_hpack connection_sequence url_prefix_and_lookup cache_decisions tls_hostile_peer \
-  x509_hostile_chain channel_application_side channel_host_side control_registry}; do
+for target in ${*:-h1_request_head h1_chunked h2_hpack h2_frames h2_session connection_sequence url_prefix_and_lookup \
+  cache_decisions tls_hostile_peer x509_hostile_chain channel_application_side channel_host_side control_registry}; do
   case $target in
     url_prefix*) dictionary=-dict=url-prefix.dict ;;
     h2_* | tls_* | x509_* | channel_* | control_*) dictionary= ;;

@@ -30,6 +30,26 @@ for (const [index, connection] of hpackRows.split('\ntable ').slice(1).entries()
   seed('h2_hpack', index, [size], Buffer.concat(blocks.flatMap((block) => [Buffer.from([block.length]), block])));
 }
 
+/** A frame of each kind (RFC 9113, section 6), with flags and padding. */
+const FRAMES = [
+  '000005 01 25 00000001 8000000010', '00000a 01 2c 00000003 02 0000000110 8284 0000', '000005 02 00 00000005 0000000310',
+  '000004 03 00 00000001 00000008', '00000c 04 00 00000000 0001 00001000 0004 0000ffff', '000000 04 01 00000000',
+  '000005 05 04 00000001 00000002 82', '000008 06 00 00000000 0102030405060708', '00000b 07 00 00000000 00000007 0000000b 776879',
+  '000004 08 00 00000001 00000400', '000002 09 04 00000001 8284', '000007 10 00 00000000 00000005 753d31',
+  '00000b 0a 00 00000000 0005 68743a61 62 68333d31', '000003 0c 00 00000000 0001 61', '000001 fa 00 00000000 00',
+];
+for (const [index, frame] of FRAMES.entries()) seed('h2_frames', index, [], Buffer.from(frame.replaceAll(' ', ''), 'hex'));
+
+/** Operations of a client and an application: see `crates/portico-http/tests/h2_session/model`. */
+const SESSIONS = [
+  [0, 1, 1, 0, 4, 0, 1, 128, 0, 0, 130, 0, 0, 40, 132, 0, 0, 140, 0, 0, 40, 7],
+  [1, 1, 0, 1, 4, 0, 1, 4, 0, 1, 200, 0, 0, 0, 0, 135, 0, 0, 40, 128, 0, 1],
+  [0, 1, 1, 0, 4, 0, 1, 8, 0, 1, 40, 0, 0, 7, 0, 0, 0, 137, 0, 0, 1, 1, 0, 4],
+  [2, 11, 0, 1, 10, 0, 1, 0, 2, 1, 1, 0, 4, 0, 1, 128, 0, 0, 133, 0, 0, 143, 0, 0, 0, 142, 0, 0, 254, 140, 0, 0, 254, 9],
+  [6, 1, 1, 0, 4, 0, 1, 139, 0, 0, 128, 0, 0, 130, 0, 0, 90, 140, 0, 0, 90, 3, 13, 0, 1, 0, 5, 3, 0, 1, 0, 4, 9],
+];
+for (const [index, operations] of SESSIONS.entries()) seed('h2_session', index, operations, Buffer.alloc(0));
+
 /** `\xNN`, `\\` and `\(text*N)`, as in the rows of the router. */
 function unescapeRow(text) {
   const bytes = text.replaceAll(/\\(?:x(..)|\((.*?)\*(\d+)\)|\\)/g, (all, hexadecimal, what, count) => {

@@ -5,7 +5,9 @@
 mod answers;
 mod errors;
 mod floods;
+mod model;
 mod peer;
 mod requests;
+mod sequences;
 mod shutdown;
 mod windows;
