@@ -53,6 +53,6 @@ mod waiting;
 pub use host_wide::MemberLoad;
 pub use member::{BreakReason, BrokenMember, NewMember};
 pub use routes::{Affinity, Endpoint, MemberId, QueueId, QueueOptions, Routes};
-pub use stats::{MemberStats, QueueStats, RefusalCounts, ShardStats};
+pub use stats::{LeftBehind, MemberStats, QueueStats, RefusalCounts, ShardStats};
 pub use thread::{Pulse, ShardThread};
 pub use user_memory::UserMemory;

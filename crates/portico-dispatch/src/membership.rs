@@ -14,7 +14,7 @@ use crate::framing::AnswerState;
 use crate::host_wide::Place;
 use crate::member::Member;
 use crate::queue::Waiting;
-use crate::{MemberId, QueueId};
+use crate::{LeftBehind, MemberId, QueueId};
 
 /// A request that no member has now: connection and sequence number.
 type Name = (u32, u32);
@@ -71,7 +71,7 @@ impl Dispatcher {
         index: MemberIndex,
         shard: &mut Shard,
         buffer: &mut CommandBuffer,
-    ) {
+    ) -> LeftBehind {
         // Until there is no more; a dead process writes nothing new, and one that lives breaks after a bounded time.
         for _ in 0..1024 {
             let before = self.written(index);
@@ -81,7 +81,7 @@ impl Dispatcher {
             }
         }
         let Some(mut member) = self.members.get_mut(index).and_then(Option::take) else {
-            return;
+            return LeftBehind::default();
         };
         member.settle();
         shard.unwatch(&member.bell);
@@ -101,8 +101,9 @@ impl Dispatcher {
             }
         });
         self.let_go_of(index, std::mem::take(&mut member.held_back));
-        let moved = self.orphan(index, untaken);
+        let (moved, left_behind) = self.orphan(index, untaken);
         self.take_up(member.queue, moved);
+        left_behind
     }
 
     fn written(&self, index: MemberIndex) -> Option<usize> {
@@ -111,7 +112,12 @@ impl Dispatcher {
     }
 
     /// Goes through all connections after a member's end. Returns the requests that others can have.
-    fn orphan(&mut self, index: MemberIndex, mut untaken: HashMap<Name, Vec<u8>>) -> Vec<Name> {
+    fn orphan(
+        &mut self,
+        index: MemberIndex,
+        mut untaken: HashMap<Name, Vec<u8>>,
+    ) -> (Vec<Name>, LeftBehind) {
+        let mut left_behind = LeftBehind::default();
         let mut moved = Vec::new();
         let mut lost = Vec::new();
         let mut closed = Vec::new();
@@ -141,7 +147,10 @@ impl Dispatcher {
             }
             match fate {
                 Fate::GoesOn => {}
-                Fate::Destroyed => commands.simple(command::DESTROY, 0, client.token),
+                Fate::Destroyed => {
+                    left_behind.cut += 1;
+                    commands.simple(command::DESTROY, 0, client.token);
+                }
                 Fate::Refused => closed.push(client.token),
             }
         }
@@ -152,11 +161,13 @@ impl Dispatcher {
         }
         for (token, sequence) in lost {
             if let Some(exchange) = self.take_exchange(token, sequence) {
+                left_behind.lost += 1;
                 self.queue_mut(exchange.queue).lost += 1;
                 self.refuse(token, &exchange, Refusal::Lost);
             }
         }
-        moved
+        left_behind.moved = moved.len();
+        (moved, left_behind)
     }
 
     /// Puts requests at the front of their queue, in their order, and gives them to others.

@@ -15,7 +15,7 @@ use crate::limits::{EVENT_BYTES, PIPELINED_REQUESTS};
 use crate::listening::Listening;
 use crate::member::Member;
 use crate::thread::Shared;
-use crate::{BrokenMember, Endpoint, MemberStats, QueueStats, ShardStats};
+use crate::{BrokenMember, Endpoint, LeftBehind, MemberStats, QueueStats, ShardStats};
 
 /// Longest wait; readiness or a bell ends it before.
 const LONG: Duration = Duration::from_secs(3600);
@@ -208,10 +208,12 @@ impl Loop {
         self.detach(index);
     }
 
-    pub(crate) fn detach(&mut self, index: MemberIndex) {
-        self.dispatcher
+    pub(crate) fn detach(&mut self, index: MemberIndex) -> LeftBehind {
+        let left_behind = self
+            .dispatcher
             .detach(index, &mut self.shard, &mut self.buffer);
         self.apply_own();
+        left_behind
     }
 
     /// Applies the dispatcher's own commands.

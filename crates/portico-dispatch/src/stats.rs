@@ -60,6 +60,25 @@ pub struct MemberStats {
     pub stalled_ms: u64,
 }
 
+/// What became of the requests of a member that is gone, on one shard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftBehind {
+    /// Requests that others have now: it had not taken them, or they are tried again.
+    pub moved: usize,
+    /// Requests that were answered with 502.
+    pub lost: usize,
+    /// Connections that ended in the middle of an answer, or were tunnels.
+    pub cut: usize,
+}
+
+impl std::ops::AddAssign for LeftBehind {
+    fn add_assign(&mut self, other: Self) {
+        self.moved += other.moved;
+        self.lost += other.lost;
+        self.cut += other.cut;
+    }
+}
+
 /// Counters of a queue on one shard.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueStats {

@@ -17,7 +17,7 @@ use crate::host_wide::HostWide;
 use crate::limits::MAX_HEADER_SIZE;
 use crate::member::Member;
 use crate::shard_loop::Loop;
-use crate::{BrokenMember, Endpoint, MemberId, NewMember, Routes, ShardStats};
+use crate::{BrokenMember, Endpoint, LeftBehind, MemberId, NewMember, Routes, ShardStats};
 
 /// One engine thread of a host. Its methods post to the thread and wait for its answer, well under a millisecond unless
 /// the thread is in the midst of much work. Dropping it closes all connections and ends the thread.
@@ -195,12 +195,13 @@ impl ShardThread {
 
     /// The member's process is gone: requests that it had not taken go to others of its queue, those it had taken get
     /// 502 or are tried again, its tunnels end. Unknown members are ignored.
-    pub fn detach(&self, member: MemberId) {
-        self.call(move |own| {
-            if let Some(index) = own.dispatcher.index_of(member) {
-                own.detach(index);
-            }
+    /// Returns how many there were of each.
+    pub fn detach(&self, member: MemberId) -> LeftBehind {
+        let left_behind = self.ask(move |own| {
+            let index = own.dispatcher.index_of(member);
+            index.map(|index| own.detach(index))
         });
+        left_behind.recv().ok().flatten().unwrap_or_default()
     }
 
     /// From now on every answer is the last of its connection: the host is going. Idle connections end by their

@@ -226,7 +226,11 @@ impl Host {
     ) -> Result<Answer, Failure> {
         let is =
             |record: &CertificateRecord| record.certificate == certificate && record.port == port;
-        if self.settings.certificates.iter().any(is) {
+        let is_configured = |record: &CertificateRecord| {
+            record.certificate == certificate && port.is_none_or(|port| record.port == Some(port))
+        };
+        let is_of_run_time = self.state.certificates.iter().any(is);
+        if !is_of_run_time && self.settings.certificates.iter().any(is_configured) {
             let text = format!(
                 "{certificate} stands in the configuration file: remove it there, then `portico reload`"
             );

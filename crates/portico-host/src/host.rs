@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use portico_dispatch::{MemberId, ShardThread};
+use portico_dispatch::{LeftBehind, MemberId, ShardThread};
 use portico_router::UrlPrefix;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -19,7 +19,7 @@ use crate::registry::Registry;
 use crate::rules::{self, UnknownNames};
 use crate::settings::Settings;
 use crate::state::{State, StateFile};
-use crate::status::{MemberTotals, Rates};
+use crate::status::Rates;
 use crate::user_memories::UserMemories;
 use crate::{Failure, code};
 
@@ -150,9 +150,9 @@ impl Host {
     /// The member's connection has ended: its process is gone, or done.
     pub(crate) fn gone(&mut self, member: MemberId) {
         let prefix = self.prefix_of(member);
-        let left_behind = self.requests_of(member);
+        let mut left_behind = LeftBehind::default();
         for shard in &self.shards {
-            shard.detach(member);
+            left_behind += shard.detach(member);
         }
         self.sessions.remove(&member);
         let Some(entry) = self.registry.gone(Instant::now(), member) else {
@@ -160,32 +160,22 @@ impl Host {
         };
         if self.log.allows(entry.owner.uid, Instant::now()) {
             let (member, pid) = (member.0, entry.process.pid);
-            match left_behind {
-                MemberTotals { in_flight: 0, .. } => {
-                    tracing::info!(member, pid, "{prefix} unregistered");
-                }
-                MemberTotals {
-                    in_flight, untaken, ..
-                } => tracing::warn!(
+            if left_behind == LeftBehind::default() {
+                tracing::info!(member, pid, "{prefix} unregistered");
+            } else {
+                let LeftBehind { moved, lost, cut } = left_behind;
+                tracing::warn!(
                     member,
                     pid,
                     program = entry.process.program.as_str(),
-                    "the process of {prefix} ended with {taken} requests that it had taken: clients get 502, \
-                     or another process tries again where `retry_safe_methods` allows it; {untaken} that it had not taken \
-                     go to other processes",
-                    taken = in_flight.saturating_sub(untaken),
-                ),
+                    "the process of {prefix} ended with requests: {lost} got 502, {cut} connections ended in the middle of \
+                     an answer or as tunnels, {moved} requests went on to other processes"
+                );
             }
         }
         if self.registry.members().is_empty() {
             self.idle_since = Instant::now();
         }
-    }
-
-    /// Requests that a member has.
-    fn requests_of(&self, member: MemberId) -> MemberTotals {
-        let mut totals = self.totals();
-        totals.members.remove(&member).unwrap_or_default()
     }
 
     /// Ends registrations whose channels broke the rules, and queues that waited long enough.
@@ -208,11 +198,17 @@ impl Host {
         }
         let expired = self.registry.expire(now);
         if !expired.is_empty() {
-            for prefix in &expired {
-                tracing::info!("{prefix} has no process any more; it answers 404 from now on");
-            }
             self.publish_routes();
             self.close_unneeded_listeners();
+            for prefix in &expired {
+                let mut open = self.listeners.open_ports();
+                let what = if open.any(|(port, _)| port == prefix.port()) {
+                    "its requests get 404 from now on"
+                } else {
+                    "its port is closed, since no other prefix needs it"
+                };
+                tracing::info!("{prefix} has no process any more: {what}");
+            }
         }
     }
 

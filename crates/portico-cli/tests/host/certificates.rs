@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::application::Application;
-use crate::harness::{Host, free_port, wait_for};
+use crate::harness::{Host, folder, free_port, wait_for};
 
 /// Writes a new certificate of this name, and a copy of it for clients to trust.
 fn issue(folder: &Path, file: &str, name: &str) -> (String, String) {
@@ -99,4 +99,22 @@ fn certificates_are_chosen_by_name_and_renewed_without_a_restart() {
     }
     host.done(&["cert", "remove", &b_pem, "--port", &port.to_string()]);
     assert_eq!(get(&folder, "b", "b.test", port), "");
+}
+
+#[test]
+fn a_certificate_of_the_configuration_is_removed_there() {
+    let folder = folder();
+    let (pem, key) = issue(folder.path(), "a", "a.test");
+    let file = folder.path().join("portico.toml");
+    let text = format!("[[certificate]]\nport = 8443\ncertificate = \"{pem}\"\nkey = \"{key}\"\n");
+    fs::write(&file, text).unwrap();
+    let path = file.display().to_string();
+    let host = Host::start_in(folder, &["--config", &path]);
+    for port in [&["--port", "8443"][..], &[]] {
+        let error = host.refused(1, &[&["cert", "remove", &pem], port].concat());
+        assert!(error.contains("in the configuration file"), "{error}");
+    }
+    // The same file, added for all ports at run time, can go.
+    host.done(&["cert", "add", "--cert", &pem, "--key", &key]);
+    host.done(&["cert", "remove", &pem]);
 }
