@@ -111,6 +111,37 @@ impl<'a> EventWriter<'a> {
         Ok(())
     }
 
+    /// Has `fill` write the payload of a record where it will lie, `most` bytes at most. It returns how many there are; of
+    /// none no record is written. `words` is told where they lie, and says what else the record has.
+    #[inline]
+    pub fn tell_filled<R: schema::Record, E>(
+        &mut self,
+        most: usize,
+        fill: impl FnOnce(&mut [u8]) -> Result<usize, E>,
+        words: impl FnOnce(schema::Range) -> (u32, R),
+    ) -> Result<usize, E> {
+        let most = most.min(self.payload_room::<R>());
+        let free = self.memory.get_mut(self.position..).unwrap_or_default();
+        let (head, rest) = free.split_at_mut_checked(R::BYTES).unwrap_or_default();
+        let place = rest.get_mut(..most).unwrap_or_default();
+        let count = fill(place)?.min(place.len());
+        if count > 0 {
+            let bytes = place.get(..count).unwrap_or_default();
+            let (flags, words) = words(schema::Range::of(R::payload_offset(0), bytes));
+            let size = R::BYTES + padded(count);
+            schema::encode(to_word(size), flags, words, head);
+            self.position += size;
+        }
+        Ok(count)
+    }
+
+    /// The largest payload that a record without a table can have in the free memory.
+    #[inline]
+    #[must_use]
+    pub fn payload_room<R: schema::Record>(&self) -> usize {
+        self.remaining().saturating_sub(R::BYTES) & !3
+    }
+
     /// Appends records that are already in their final form, if all fit.
     ///
     /// # Errors
@@ -206,6 +237,34 @@ mod tests {
         assert_eq!(written[..12], [32, 0, 0, 0, 4, 1, 0, 0, 7, 0, 0, 0]);
         assert_eq!(written[12..24], [2, 0, 0, 0, 24, 0, 0, 0, 5, 0, 0, 0]);
         assert_eq!(&written[24..29], b"hello");
+    }
+
+    #[test]
+    fn a_payload_is_filled_in_its_place_and_none_leaves_no_record() {
+        let mut memory = [0u8; 64];
+        let mut writer = EventWriter::new(&mut memory);
+        let nothing = writer.tell_filled(10, |_| Ok::<_, ()>(0), |bytes| (1, body(bytes)));
+        assert_eq!((nothing, writer.len()), (Ok(0), 0));
+        let failed = writer.tell_filled(10, |_| Err(()), |bytes| (1, body(bytes)));
+        assert_eq!((failed, writer.len()), (Err(()), 0));
+        let fill = |place: &mut [u8]| {
+            assert_eq!(place.len(), 10);
+            place[..5].copy_from_slice(b"hello");
+            Ok::<_, ()>(5)
+        };
+        let filled = writer.tell_filled(10, fill, |bytes| (1, body(bytes)));
+        let mut other = [0u8; 64];
+        let mut expected = EventWriter::new(&mut other);
+        expected.tell_bytes(1, b"hello", body).unwrap();
+        assert_eq!(filled, Ok(5));
+        assert_eq!(writer.written(), expected.written());
+        let room = writer.payload_room::<event::Body>();
+        let all = writer.tell_filled(
+            100,
+            |place| Ok::<_, ()>(place.len()),
+            |bytes| (0, body(bytes)),
+        );
+        assert_eq!((all, room, writer.remaining()), (Ok(8), 8, 0));
     }
 
     #[test]

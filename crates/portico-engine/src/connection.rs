@@ -83,19 +83,30 @@ impl Connection {
             if turn.events.remaining() < READ_ROOM_BYTES {
                 return Err(Stop::NeedSpace(READ_ROOM_BYTES));
             }
-            let mut buffer = std::mem::take(&mut core.receive);
-            let result = match self.transport.receive(core, &mut buffer) {
-                Ok(Received::Bytes(count)) => {
-                    let bytes = buffer.get_mut(..count).unwrap_or_default();
-                    self.handle_received(core, turn, bytes)
-                }
-                Ok(Received::Nothing) => Ok(()),
-                Err(stop) => Err(stop),
-            };
-            core.receive = buffer;
-            result?;
+            let is_read = on_protocol!(&mut self.protocol, protocol => {
+                protocol.receive_in_place(&mut self.transport, core, turn.events)?
+            });
+            if !is_read {
+                self.receive_and_parse(core, turn)?;
+            }
         }
         Ok(self.transport.is_readable() || self.has_more_for_a_turn())
+    }
+
+    /// Reads once, into the shard's buffer.
+    #[inline]
+    fn receive_and_parse(&mut self, core: &mut Core, turn: &mut Turn<'_, '_>) -> Result<(), Stop> {
+        let mut buffer = std::mem::take(&mut core.receive);
+        let result = match self.transport.receive(core, &mut buffer) {
+            Ok(Received::Bytes(count)) => {
+                let bytes = buffer.get_mut(..count).unwrap_or_default();
+                self.handle_received(core, turn, bytes)
+            }
+            Ok(Received::Nothing) => Ok(()),
+            Err(stop) => Err(stop),
+        };
+        core.receive = buffer;
+        result
     }
 
     /// Whether what the socket has can be used.

@@ -157,6 +157,16 @@ impl Echo {
         self.held = true;
     }
 
+    /// Frames are to be parsed.
+    pub(crate) fn receive_in_place(
+        &mut self,
+        _transport: &mut Transport,
+        _core: &mut Core,
+        _events: &mut EventWriter<'_>,
+    ) -> Result<bool, Stop> {
+        Ok(false)
+    }
+
     pub(crate) fn handle_input(
         &mut self,
         transport: &mut Transport,

@@ -36,6 +36,10 @@ pub(crate) const REQUESTS_PER_TURN: u8 = 64;
 /// memory instead.
 pub(crate) const BODY_PIECE_BYTES: usize = 4 * 1024;
 
+/// Least that a body must lack for its next part to be read straight to where its event lies. A smaller rest is read into
+/// the shard's buffer together with what follows it, so that one call empties the socket.
+pub(crate) const IN_PLACE_BYTES: usize = 16 * 1024;
+
 /// Longest interval between two looks at how fast peers are, milliseconds; `connections_checking_interval` if that is
 /// shorter.
 pub(crate) const PACE_CHECK_MS: u64 = 5_000;

@@ -6,7 +6,7 @@ mod support;
 
 use std::time::Duration;
 
-use portico_channel::layout::{command, event};
+use portico_channel::layout::{body_flag, command, event};
 use portico_engine::ListenerOptions;
 use support::{Event, Server, read_to_end, send};
 
@@ -181,4 +181,65 @@ fn a_body_goes_on_behind_the_end_of_our_side() {
     drop(client);
     // Both sides have ended: what is not answered is of no use any more.
     assert_eq!(server.next(event::CLOSED).read::<event::Closed>().errno, 0);
+}
+
+/// Its parts are read to where their events lie, the last no further than the body goes.
+#[test]
+fn behind_a_large_body_comes_the_next_request() {
+    let mut server = Server::new();
+    let mut client = server.connect();
+    let body: Vec<u8> = (0..300_000u32).map(|at| (at / 3) as u8).collect();
+    send(&mut client, post(body.len()));
+    server.request();
+    let sender = std::thread::spawn(move || {
+        send(&mut client, &body);
+        send(&mut client, GET);
+        (client, body)
+    });
+    let events = server.until(|events| events.iter().any(|event| event.kind == event::REQUEST));
+    let (_client, body) = sender.join().unwrap();
+    let parts: Vec<&Event> = events
+        .iter()
+        .filter(|event| event.kind == event::BODY)
+        .collect();
+    let bytes: Vec<u8> = parts
+        .iter()
+        .flat_map(|part| part.piece())
+        .copied()
+        .collect();
+    assert!(bytes == body, "{} bytes", bytes.len());
+    let (last, others) = parts.split_last().unwrap();
+    assert_eq!(last.flags, body_flag::LAST);
+    assert!(others.iter().all(|part| part.flags == 0));
+    assert_eq!(events.last().unwrap().target(), "/next");
+}
+
+/// A reader would have to put it together again.
+#[test]
+fn what_a_tunnel_brings_at_once_is_not_torn_at_the_end_of_event_memory() {
+    let mut server = Server::new();
+    let mut clients: Vec<_> = (0..10).map(|_| server.connect()).collect();
+    for client in &mut clients {
+        send(
+            client,
+            "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: test\r\n\r\n",
+        );
+        let request = server.request();
+        server.commands.simple(command::TAKE_OVER, 0, request.token);
+        server.submit();
+    }
+    // From the first message the engine learns what the connection brings.
+    for round in 0..3 {
+        for client in &mut clients {
+            send(client, vec![b'x'; 10_000]);
+        }
+        let mut told = 0;
+        let events = server.until(|events| {
+            told = events.iter().map(|event| event.piece().len()).sum();
+            told == 100_000
+        });
+        if round > 0 {
+            assert_eq!(events.len(), 10, "{told} bytes");
+        }
+    }
 }

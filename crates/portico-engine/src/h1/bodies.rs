@@ -11,14 +11,115 @@ use super::input::{Phase, TakenOver};
 use super::step::{Pause, Step};
 use crate::core::Core;
 use crate::exchange::BodyWish;
-use crate::limits::BODY_PIECE_BYTES;
+use crate::limits::{BODY_PIECE_BYTES, IN_PLACE_BYTES, READ_ROOM_BYTES, RECEIVE_BYTES};
 use crate::stop::Stop;
-use crate::transport::Transport;
+use crate::transport::{Received, Transport};
 
 /// Bytes of `BODY` and `RAW` before their payload.
 const PIECE_HEAD_BYTES: usize = event::Body::BYTES;
 
 impl H1 {
+    /// Reads once, straight to where an event tells of it, if the peer's next bytes need no parsing: the middle of a body
+    /// of known length, or a byte stream. `false`: they do, and nothing was read. Rather than to tear what comes at once,
+    /// it asks for more event memory.
+    #[inline]
+    pub(crate) fn receive_in_place(
+        &mut self,
+        transport: &mut Transport,
+        core: &mut Core,
+        events: &mut EventWriter<'_>,
+    ) -> Result<bool, Stop> {
+        match self.unparsed_bytes() {
+            Some(most) if !transport.is_tls() => {
+                self.receive_unparsed(transport, core, events, most)?;
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// How many of the peer's next bytes need no parsing.
+    #[inline]
+    fn unparsed_bytes(&self) -> Option<usize> {
+        if !self.input.rest.is_empty() {
+            return None;
+        }
+        match self.input.phase {
+            Phase::Raw if self.input.taken_over != Some(TakenOver::Untold) => Some(RECEIVE_BYTES),
+            Phase::Sized { left } if self.body_wish() == BodyWish::Bytes => {
+                let left =
+                    usize::try_from(left).map_or(RECEIVE_BYTES, |left| left.min(RECEIVE_BYTES));
+                (left >= IN_PLACE_BYTES).then_some(left)
+            }
+            _ => None,
+        }
+    }
+
+    fn receive_unparsed(
+        &mut self,
+        transport: &mut Transport,
+        core: &mut Core,
+        events: &mut EventWriter<'_>,
+        most: usize,
+    ) -> Result<(), Stop> {
+        let wanted = self.input.expected_read().max(READ_ROOM_BYTES).min(most);
+        if events.payload_room::<event::Body>() < wanted {
+            return Err(Stop::NeedSpace(wanted + PIECE_HEAD_BYTES + 4));
+        }
+        let (token, sequence) = (transport.token(), self.exchanges.last());
+        let mut room = 0;
+        let fill = |place: &mut [u8]| -> Result<usize, Stop> {
+            room = place.len();
+            Ok(match transport.receive(core, place)? {
+                Received::Bytes(count) => count,
+                Received::Nothing => 0,
+            })
+        };
+        let count = if let Phase::Sized { left } = self.input.phase {
+            events.tell_filled(most, fill, |bytes| {
+                let is_last = u64::from(bytes.length) == left;
+                let flags = if is_last { body_flag::LAST } else { 0 };
+                (
+                    flags,
+                    event::Body {
+                        token,
+                        sequence,
+                        bytes,
+                    },
+                )
+            })
+        } else {
+            events.tell_filled(most, fill, |bytes| {
+                (
+                    0,
+                    event::Raw {
+                        token,
+                        sequence: 0,
+                        bytes,
+                    },
+                )
+            })
+        }?;
+        if count > 0 {
+            transport.touch(core);
+            self.input.note_read(count, room);
+            self.advance_body(count);
+        }
+        Ok(())
+    }
+
+    /// So much of the body in work, if there is one, has been dealt with.
+    fn advance_body(&mut self, count: usize) {
+        if let Phase::Sized { left } = &mut self.input.phase {
+            *left -= u64::try_from(count).unwrap_or(*left).min(*left);
+            let is_complete = *left == 0;
+            self.note_body_begun();
+            if is_complete {
+                self.message_complete();
+            }
+        }
+    }
+
     pub(super) fn parse_sized(
         &mut self,
         transport: &Transport,
@@ -36,12 +137,7 @@ impl H1 {
         } else {
             self.write_body(transport, events, part, left)?
         };
-        self.note_body_begun();
-        let left = left - u64::try_from(count).unwrap_or(left).min(left);
-        self.input.phase = Phase::Sized { left };
-        if left == 0 {
-            self.message_complete();
-        }
+        self.advance_body(count);
         Ok(Step::Used(count))
     }
 

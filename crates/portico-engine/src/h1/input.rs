@@ -15,6 +15,9 @@ use portico_http::h1::{ChunkedDecoder, Framing, Progress};
 
 use crate::limits::LINGER_BYTES;
 
+/// What is remembered of a read is good to so many bytes, so that it takes one byte of a connection.
+const READ_UNIT: usize = 512;
+
 /// What the next bytes are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Phase {
@@ -80,6 +83,8 @@ pub(super) struct Input {
     pub(super) keep_alive: bool,
     /// Requests handed over in the turn.
     pub(super) begun_in_turn: u8,
+    /// Bytes that the next read in place may bring, in units of [`READ_UNIT`].
+    expected_read: u8,
     /// Whether bytes of the peer were dropped unread when the last answer was given.
     pub(super) unread_at_close: bool,
     /// When the message in work began; at first when the connection began. 0: none is in work.
@@ -100,9 +105,26 @@ impl Input {
             taken_over: None,
             keep_alive: true,
             begun_in_turn: 0,
+            expected_read: 0,
             unread_at_close: false,
             message_started_ms: now_ms,
         }
+    }
+
+    /// A read in place with so much room has brought so much.
+    #[inline]
+    pub(super) fn note_read(&mut self, count: usize, room: usize) {
+        let expected = if count == room { count * 2 } else { count };
+        let expected = u8::try_from(expected.div_ceil(READ_UNIT)).unwrap_or(u8::MAX);
+        // The rest of a message that was torn says nothing of the next.
+        let before = self.expected_read - self.expected_read.div_ceil(8);
+        self.expected_read = expected.max(before);
+    }
+
+    /// Bytes that the next one may bring: what the last ones did, and more where there was no room for all.
+    #[inline]
+    pub(super) fn expected_read(&self) -> usize {
+        usize::from(self.expected_read) * READ_UNIT
     }
 
     /// Whether a request's body is not read to its end.
