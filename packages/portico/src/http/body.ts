@@ -3,6 +3,7 @@
 import { getDefaultHighWaterMark } from 'node:stream';
 import { EventEnd, Field, RecordHead, REQUEST_FLAG_CHUNKED } from '../generated/layout';
 import type { Connection } from '../lane/connection';
+import { emitFlowing, stockPush } from '../lane/flowing';
 import type { Slab } from '../lane/slab';
 import { drainTicks } from '../lane/ticks';
 import { callbackFailed } from './client-error';
@@ -118,6 +119,7 @@ function deliver(exchange: Exchange, chunk: Buffer): void {
   const { request } = exchange;
   if (exchange.touched) {
     noteFlow(exchange);
+    if (isUndisturbed(exchange) && emitFlowing(request, chunk)) return;
     // `_read` wants more again.
     if (!request._dumped && !request.push(chunk) && isBehind(exchange)) stop(exchange);
     return;
@@ -125,6 +127,12 @@ function deliver(exchange: Exchange, chunk: Buffer): void {
   (exchange.body ??= []).push(chunk);
   exchange.bodyBytes += chunk.byteLength;
   if (isBehind(exchange)) hold(exchange);
+}
+
+/** Whether `push` and `_read` would do nothing with a chunk but to hand it on. */
+function isUndisturbed({ connection, request, held }: Exchange): boolean {
+  return !held && !connection.hasSocket && connection.server.incomingMessage === undefined && !request._dumped
+    && (request.push as unknown) === stockPush;
 }
 
 /** Whether so much of a body waits for its reader that no more of it is taken. */

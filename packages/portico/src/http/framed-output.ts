@@ -7,7 +7,7 @@
 import process = require('node:process');
 import { kExchange, type Callback, type Exchange } from './exchange';
 import { definerOf } from '../node/own-property';
-import { byteLength } from './response-chunks';
+import { byteLength } from '../lane/writer';
 import { finishOutput } from './response-end';
 import { addPending, flushPending, sendHead, takeBuffered } from './response-write';
 import { hasRoom } from './response-state';

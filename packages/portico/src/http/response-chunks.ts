@@ -11,11 +11,6 @@ import { stockResponse } from './stock';
 type Stock = Record<string, (this: unknown, ...args: unknown[]) => unknown>;
 const stock = stockResponse as Stock;
 
-/** Bytes of a chunk as it goes on the wire. */
-export function byteLength(chunk: Chunk, encoding: BufferEncoding | undefined): number {
-  return typeof chunk === 'string' ? Buffer.byteLength(chunk, encoding) : chunk.byteLength;
-}
-
 /** Whether a chunk is bytes, of whatever realm. */
 export function isBytes(chunk: unknown): chunk is Uint8Array {
   return chunk instanceof Uint8Array || Object.prototype.toString.call(chunk) === '[object Uint8Array]';

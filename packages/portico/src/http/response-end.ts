@@ -7,12 +7,12 @@
 import process = require('node:process');
 import * as layout from '../generated/layout';
 import { WRITTEN_AT_ONCE_BYTES } from '../lane/connection';
-import type { Chunk } from '../lane/writer';
+import { byteLength, type Chunk } from '../lane/writer';
 import { alreadyFinished, contentLengthMismatch, writeAfterEnd } from './errors';
 import { kExchange, type Callback, type Exchange } from './exchange';
 import { finish, finishIsObserved, leave } from './lifecycle';
 import { hasPatchedEmit, isObserved } from '../node/observation';
-import { byteLength, checkedChunk, checkEncoding, isStrict, mayHaveBody, reportError } from './response-chunks';
+import { checkedChunk, checkEncoding, isStrict, mayHaveBody, reportError } from './response-chunks';
 import { addPending, callAll, flushPending, hasLostBytes, sendHead, sendPending, takeBuffered } from './response-write';
 import type { Response } from './server-response';
 import { hasOwnDetach } from './socket-turns';

@@ -66,6 +66,9 @@ function chunkFraming(bytes: number): number {
   return bytes.toString(16).length + 4;
 }
 
+/** More than `chunkFraming` says of any chunk. */
+const MOST_FRAMING_BYTES = 24;
+
 /** Bytes handed over that are not known to have left. As in Node, which writes at once, what surely fits counts as gone. */
 function unsent({ isCurrent, unsentBytes }: Exchange): number {
   return isCurrent && unsentBytes <= WRITTEN_AT_ONCE_BYTES ? 0 : unsentBytes;
@@ -103,6 +106,9 @@ function corked(this: Response, exchange: Exchange): number {
 
 /** Whether more may be written without waiting for 'drain'. */
 export function hasRoom(exchange: Exchange): boolean {
+  const { framed, unsentBytes, pendingBytes, pending } = exchange;
+  const most = unsentBytes + pendingBytes + (pending === null ? 0 : pending.length * MOST_FRAMING_BYTES);
+  if (framed === null && most < highWaterMark(exchange)) return true;
   return writableLength(exchange) < highWaterMark(exchange);
 }
 

@@ -8,10 +8,10 @@ import * as layout from '../generated/layout';
 import { WRITTEN_AT_ONCE_BYTES } from '../lane/connection';
 import type { Head } from '../lane/templates';
 import { writeAhead } from '../lane/socket-writes';
-import type { Chunk } from '../lane/writer';
+import { byteLength, type Chunk } from '../lane/writer';
 import { contentLengthMismatch, streamDestroyed, writeAfterEnd } from './errors';
 import { kExchange, type Callback, type Exchange, type PendingWrite } from './exchange';
-import { byteLength, checkEncoding, isBytes, isStrict, mayHaveBody, rejectChunk, reportError } from './response-chunks';
+import { checkEncoding, isBytes, isStrict, mayHaveBody, rejectChunk, reportError } from './response-chunks';
 import { hasRoom } from './response-state';
 import type { Response } from './server-response';
 import { joinsChunks, joinsCorkedChunks, kChunkedBuffer, kChunkedLength, stockResponse } from './stock';
@@ -201,8 +201,23 @@ function chunksOf(exchange: Exchange): PendingWrite[] {
 /** Several small chunks as one: what is written in one tick is one chunk on the wire, as in newer versions of Node. */
 function joinSmall(chunks: PendingWrite[], bytes: number): PendingWrite[] {
   if (chunks.length < 2 || bytes > JOIN_BYTES) return chunks.filter(({ length }) => length > 0);
+  const text = joinAscii(chunks, bytes);
+  if (text !== undefined) return [{ chunk: text, length: bytes, encoding: undefined, callback: undefined }];
   const joined = Buffer.concat(chunks.map(({ chunk, encoding }) => (typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk)));
   return joined.byteLength === 0 ? [] : [{ chunk: joined, length: joined.byteLength, encoding: undefined, callback: undefined }];
+}
+
+/**
+ * Chunks of text as one text. Only of ASCII, which as many characters as bytes show: elsewhere half a surrogate pair at
+ * the end of one and at the beginning of the next would become a whole one.
+ */
+function joinAscii(chunks: PendingWrite[], bytes: number): string | undefined {
+  let text = '';
+  for (const { chunk, encoding } of chunks) {
+    if (typeof chunk !== 'string' || encoding !== undefined && encoding !== 'utf8') return undefined;
+    text += chunk;
+  }
+  return text.length === bytes && bytes > 0 ? text : undefined;
 }
 
 /** The head, with the whole of the body, its beginning, or nothing of it. */

@@ -17,9 +17,13 @@ import type { Protocol } from './protocol';
 import { flagsOf } from './slab';
 import type { WrittenAhead } from './socket-writes';
 import { createSocket, pushReceived, showPaused, type LaneSocket } from './socket';
+import type { WrittenChunk } from './writer';
 
 /** What surely fits into a socket's buffer. */
 export const WRITTEN_AT_ONCE_BYTES = 16 * 1024;
+
+/** In a tunnel, bytes of writes that count as done at once after which the engine is asked whether they are. */
+const UNASKED_BYTES = 2048;
 
 /** What waits for a record of this connection to have been handed to the kernel. */
 export type Acknowledged = (error?: Error | null) => void;
@@ -65,10 +69,12 @@ export class Connection implements TlsConnection {
   timeoutMs = 0;
   /** The error `destroy` was called with before there was a socket. */
   error: Error | undefined = undefined;
-  /** Writes of bytes as they are that the kernel has not taken, oldest first. */
+  /** Writes of bytes as they are that the kernel is not known to have taken, oldest first. */
   rawWrites: RawWrite[] | null = null;
-  /** Their bytes. */
+  /** Their bytes, and those of later writes that the engine has not been asked about. */
   rawBytes = 0;
+  /** Those of the later writes. */
+  #unaskedBytes = 0;
   /** Those of them that the socket's stream has yet to give. */
   writtenAhead: WrittenAhead[] | null = null;
   #socket: LaneSocket | null = null;
@@ -199,10 +205,25 @@ export class Connection implements TlsConnection {
    */
   write(chunk: string | Uint8Array, length: number, encoding: BufferEncoding | undefined, acknowledged: Acknowledged): void {
     const atOnce = this.rawBytes + length <= WRITTEN_AT_ONCE_BYTES;
-    (this.rawWrites ??= []).push({ bytes: length, acknowledged: atOnce ? null : acknowledged });
-    this.rawBytes += length;
-    this.lane.writer.raw(this.token, layout.RESPONSE_FLAG_ACK, chunk, length, encoding);
+    this.lane.writer.raw(this.token, this.#noteWrite(length, atOnce ? null : acknowledged), chunk, length, encoding);
     if (atOnce) acknowledged(null);
+  }
+
+  /** The same of several chunks that leave in one record; they have fewer than `EXTERNAL_BYTES`. */
+  writeJoined(chunks: readonly WrittenChunk[], length: number, acknowledged: Acknowledged): void {
+    const atOnce = this.rawBytes + length <= WRITTEN_AT_ONCE_BYTES;
+    this.lane.writer.rawJoined(this.token, this.#noteWrite(length, atOnce ? null : acknowledged), chunks, length);
+    if (atOnce) acknowledged(null);
+  }
+
+  /** Keeps account of a write. Returns the flags of its record: in a tunnel the engine is asked where a callback waits, and now and then. */
+  #noteWrite(length: number, acknowledged: Acknowledged | null): number {
+    this.rawBytes += length;
+    this.#unaskedBytes += length;
+    if (this.tunnel && acknowledged === null && this.#unaskedBytes < UNASKED_BYTES) return 0;
+    (this.rawWrites ??= []).push({ bytes: this.#unaskedBytes, acknowledged });
+    this.#unaskedBytes = 0;
+    return layout.RESPONSE_FLAG_ACK;
   }
 
   /** Bytes can't go out as they are: answers of other servers go the same way. */
@@ -216,8 +237,7 @@ export class Connection implements TlsConnection {
       process.nextTick(acknowledged, null);
       return;
     }
-    (this.rawWrites ??= []).push({ bytes: 0, acknowledged });
-    this.lane.writer.raw(this.token, layout.RESPONSE_FLAG_ACK, '', 0, 'latin1');
+    this.lane.writer.raw(this.token, this.#noteWrite(0, acknowledged), '', 0, 'latin1');
   }
 
   /** The kernel has the oldest write. */

@@ -15,6 +15,7 @@ import { closed, peerEndedTunnel } from './connection-end';
 import type { Lane } from './lane';
 import { acceptFailed, dropped } from './listener-events';
 import { flagsOf, takeBytes } from './slab';
+import { receive } from './socket';
 import { createTransportSocket } from './transport-socket';
 import { drainTicks } from './ticks';
 import * as tls from './tls-events';
@@ -40,6 +41,8 @@ export function dispatchEvents(lane: Lane, start: number, end: number): void {
     } else if (kind === layout.EVENT_REQUEST) {
       const connection = lane.connections[token & layout.SLOT_MASK];
       if (connection !== undefined && connection.token === token) connection.protocol.beginRequest(at);
+    } else if (kind === layout.EVENT_RAW) {
+      receiveRaw(lane, token, at);
     } else {
       dispatchOther(lane, kind, token, at);
     }
@@ -89,12 +92,10 @@ function dispatchOther(lane: Lane, kind: number, token: number, at: number): voi
 
 /** Events that run in their connection's scope. */
 function dispatchScoped(connection: Connection, kind: number, at: number): void {
-  const { protocol, lane: { slab, slab: { words } } } = connection;
+  const { protocol, lane: { slab: { words } } } = connection;
   switch (kind) {
     case layout.EVENT_END: return protocol.endBody(at);
     case layout.EVENT_FLUSHED: return receiveFlushed(connection, at);
-    case layout.EVENT_RAW: return receiveRaw(connection, takeBytes(slab, (at << 2) + words[at + layout.EventRaw.BYTES_OFFSET],
-      words[at + layout.EventRaw.BYTES_LENGTH]));
     case layout.EVENT_CLOSED: return closed(connection, at);
     case layout.EVENT_PEER_END: return peerEnded(connection, flagsOf(words, at));
     case layout.EVENT_CLIENT_ERROR: return protocol.clientError(at);
@@ -136,10 +137,19 @@ function peerEnded(connection: Connection, flags: number): void {
   else connection.protocol.peerEnded();
 }
 
-function receiveRaw(connection: Connection, bytes: Buffer): void {
+/** Bytes of a tunnel. */
+function receiveRaw(lane: Lane, token: number, at: number): void {
+  const connection = lane.connection(token);
+  if (connection === undefined) return;
+  const { slab, slab: { words } } = lane;
+  const bytes = takeBytes(slab, (at << 2) + words[at + layout.EventRaw.BYTES_OFFSET], words[at + layout.EventRaw.BYTES_LENGTH]);
+  connection.resource.runInAsyncScope(pushRaw, undefined, connection, bytes);
+}
+
+function pushRaw(connection: Connection, bytes: Buffer): void {
   if (connection.upgrading) return connection.protocol.receivedSoFar(bytes);
   const socket = connection.laneSocket;
-  if (!socket.destroyed && !socket.push(bytes)) connection.pause();
+  if (!socket.destroyed && !receive(socket, bytes)) connection.pause();
 }
 
 /** A deadline that the engine reports; it takes no action of its own. */

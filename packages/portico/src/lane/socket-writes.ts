@@ -8,12 +8,7 @@
 
 import type { Acknowledged, Connection } from './connection';
 import type { LaneSocket } from './socket';
-
-/** What `_writev` gets of each write, and what a stream keeps of it. */
-export interface WrittenChunk {
-  chunk: string | Uint8Array;
-  encoding: BufferEncoding;
-}
+import { byteLength, EXTERNAL_BYTES, type WrittenChunk } from './writer';
 
 /** A write that was handed over before the stream gave it. */
 export class WrittenAhead {
@@ -39,8 +34,12 @@ export function writeOne(connection: Connection, { chunk, encoding }: WrittenChu
   else ahead.whenWritten(callback);
 }
 
-/** Several, with one callback. */
+/** Several, with one callback; small ones leave in one record. */
 export function writeMany(connection: Connection, chunks: readonly WrittenChunk[], callback: Acknowledged): void {
+  if (!connection.writtenAhead?.length) {
+    const length = chunks.reduce((bytes, { chunk, encoding }) => bytes + byteLength(chunk, encoding), 0);
+    if (length < EXTERNAL_BYTES) return connection.writeJoined(chunks, length, callback);
+  }
   const last = chunks.length - 1;
   chunks.forEach((chunk, index) => writeOne(connection, chunk, index === last ? callback : ignore));
 }
@@ -70,8 +69,7 @@ export function toBytes(chunk: unknown, encoding: BufferEncoding | undefined): U
 }
 
 function handOver(connection: Connection, chunk: string | Uint8Array, encoding: BufferEncoding, callback: Acknowledged): void {
-  if (typeof chunk === 'string') connection.write(chunk, Buffer.byteLength(chunk, encoding), encoding, callback);
-  else connection.write(chunk, chunk.byteLength, undefined, callback);
+  connection.write(chunk, byteLength(chunk, encoding), encoding, callback);
 }
 
 function ignore(): void { /* Only the last of several tells. */ }

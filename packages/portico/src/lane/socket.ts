@@ -13,10 +13,12 @@ import type { Server, Socket } from 'node:net';
 import { carryOver } from '../node/carry-over';
 import { enumerateAsNode } from '../node/enumerability';
 import type { Connection } from './connection';
+import { emitFlowing } from './flowing';
 import { socketEncoding } from './errors';
 import { SocketHandle } from './socket-handle';
-import { toBytes, writeMany, writeOne, writeShared, type WrittenChunk } from './socket-writes';
+import { toBytes, writeMany, writeOne, writeShared } from './socket-writes';
 import { hideTunnelHandle } from './tunnel-handle';
+import type { WrittenChunk } from './writer';
 
 /** Key of a socket's connection. */
 export const kConnection = Symbol('portico.connection');
@@ -264,6 +266,11 @@ export function createSocket(connection: Connection): LaneSocket {
 /** Pauses the stream, which is all that is seen of a pause. */
 export function showPaused(socket: LaneSocket): LaneSocket {
   return net.Socket.prototype.pause.call(socket) as LaneSocket;
+}
+
+/** Bytes of a tunnel have come. False: its reader is behind. */
+export function receive(socket: LaneSocket, bytes: Buffer): boolean {
+  return socket.push === members.push && emitFlowing(socket, bytes) || socket.push(bytes);
 }
 
 /** Puts bytes that the engine has parsed on the readable side. */

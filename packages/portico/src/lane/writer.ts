@@ -19,6 +19,24 @@ const SHORT_STRING = 32;
 /** What travels as a body: text with its encoding, or bytes. */
 export type Chunk = string | Uint8Array;
 
+/** What `_writev` gets of each write, and what a stream keeps of it. `encoding` of bytes says nothing. */
+export interface WrittenChunk {
+  chunk: Chunk;
+  encoding: BufferEncoding;
+}
+
+/** Bytes of a chunk as it goes on the wire. */
+export function byteLength(chunk: Chunk, encoding: BufferEncoding | undefined): number {
+  if (typeof chunk !== 'string') return chunk.byteLength;
+  const isShortText = chunk.length < SHORT_STRING && (encoding === undefined || encoding === 'utf8');
+  return isShortText && isAscii(chunk) ? chunk.length : Buffer.byteLength(chunk, encoding);
+}
+
+function isAscii(text: string): boolean {
+  for (let index = 0; index < text.length; index++) if (text.charCodeAt(index) > 0x7f) return false;
+  return true;
+}
+
 /** The command buffer of one engine. Lengths are in bytes; nothing blocks, and a full buffer is handed over. */
 export class CommandWriter {
   /** What the add-on takes the records from. */
@@ -104,6 +122,21 @@ export class CommandWriter {
   /** Bytes as they are. */
   raw(token: number, flags: number, chunk: Chunk, length: number, encoding: BufferEncoding | undefined): void {
     this.#withPayload(layout.COMMAND_RAW, token, 0, flags, chunk, length, encoding);
+  }
+
+  /** Bytes as they are, of several chunks with fewer than `EXTERNAL_BYTES` together. */
+  rawJoined(token: number, flags: number, chunks: readonly WrittenChunk[], length: number): void {
+    const at = this.#begin(layout.CommandData.BYTES, length, layout.COMMAND_RAW, flags, token);
+    const word = at >> 2;
+    this.#words[word + layout.CommandData.SEQUENCE] = 0;
+    this.#words[word + layout.CommandData.BODY_BYTES] = length;
+    let end = at + layout.CommandData.BYTES;
+    for (const { chunk, encoding } of chunks) {
+      const bytes = byteLength(chunk, encoding);
+      this.#chunk(chunk, end, bytes, encoding);
+      end += bytes;
+    }
+    this.#close(at, end);
   }
 
   /** Bytes to parse as if the peer had sent them. */
