@@ -52,6 +52,10 @@ fn text(status: &Status, style: Style) -> String {
             "requests with a malformed target or Host (400)",
         ),
         (
+            status.malformed,
+            "requests that break the rules of HTTP (400, 413, 431)",
+        ),
+        (
             status.misdirected,
             "requests for another host or scheme than their connection's (421)",
         ),

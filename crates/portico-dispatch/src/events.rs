@@ -5,6 +5,7 @@ use portico_channel::layout::{
 };
 use portico_channel::schema::Record;
 use portico_channel::{EventWriter, RecordView, Records};
+use portico_http::ParseErrorCode;
 
 use crate::answers;
 use crate::client::{Client, Exchange, Hold, MemberIndex, Stage};
@@ -308,6 +309,12 @@ impl Dispatcher {
         };
         client.trailing = None;
         client.hold = Hold::default();
+        // Told again for each packet that follows; and a client that only breaks off breaks no rule.
+        let is_told =
+            client.refuser.is_some() || client.refusal.is_some() || !client.error.is_empty();
+        if !is_told && number != u32::from(ParseErrorCode::InvalidEofState.number()) {
+            self.refusals.malformed += 1;
+        }
         if let Some(index) = client.tunnel {
             // The body of the request that the tunnel begins behind.
             self.tell(index, bytes);

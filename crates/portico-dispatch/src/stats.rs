@@ -25,6 +25,8 @@ pub struct RefusalCounts {
     pub unrouted: u64,
     /// The target or `Host` is malformed: 400.
     pub bad_target: u64,
+    /// Not HTTP, or against its rules: 400, 413 or 431.
+    pub malformed: u64,
     /// For a host or scheme that the connection is not for: 421.
     pub misdirected: u64,
     /// The prefix is reserved, and no process has registered it: 503.

@@ -55,6 +55,7 @@ impl Host {
             requests_per_second: self.rates.all(),
             unrouted: totals.refusals.unrouted,
             bad_target: totals.refusals.bad_target,
+            malformed: totals.refusals.malformed,
             misdirected: totals.refusals.misdirected,
             unserved: totals.refusals.unserved,
             bytes_read: totals.bytes_read,

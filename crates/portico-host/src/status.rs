@@ -39,6 +39,8 @@ pub struct Status {
     pub unrouted: u64,
     /// Requests whose target or `Host` is malformed (400).
     pub bad_target: u64,
+    /// Requests that are no HTTP, or break its rules (400, 413, 431).
+    pub malformed: u64,
     /// Requests for a scheme that the connection does not have, or for a host that demands a client certificate which the
     /// connection was not asked for (421).
     pub misdirected: u64,
@@ -177,6 +179,7 @@ impl Totals {
         self.connections += shard.counters.connections_open;
         self.refusals.unrouted += shard.refusals.unrouted;
         self.refusals.bad_target += shard.refusals.bad_target;
+        self.refusals.malformed += shard.refusals.malformed;
         self.refusals.misdirected += shard.refusals.misdirected;
         self.refusals.unserved += shard.refusals.unserved;
         self.bytes_read += shard.counters.bytes_read;

@@ -46,26 +46,41 @@ fn status_counts_what_no_process_gets_by_its_reason() {
         (3, 400, "nonsense://a/1/", "Host: a\r\n"),
         (4, 421, "https://a/1/", "Host: a\r\n"),
         (5, 503, "/later/", "Host: a\r\n"),
+        (6, 400, "/1/", "Host: a b\r\n"),
+        (7, 400, "/1/", "Host: a\r\nno field\r\n"),
+        (
+            8,
+            431,
+            "/1/",
+            &format!("Host: a\r\nX: {}\r\n", "x".repeat(20_000)),
+        ),
     ] {
         for _ in 0..count {
             let request = format!("GET {target} HTTP/1.1\r\n{fields}\r\n");
             assert_eq!(status_of(port, &request), status, "{request}");
         }
     }
+    // A client that leaves in the middle of a request has broken no rule.
+    let mut left = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    left.write_all(b"GET /1/ HT").unwrap();
+    left.shutdown(std::net::Shutdown::Write).unwrap();
+    left.read_to_end(&mut Vec::new()).unwrap();
     let json = host.status();
     let counts = [
         "unrouted",
         "bad_target",
+        "malformed",
         "misdirected",
         "unserved",
         "requests",
     ];
     let counts = counts.map(|name| json[name].as_u64().unwrap());
-    assert_eq!(counts, [1, 5, 4, 5, 0]);
+    assert_eq!(counts, [1, 5, 21, 4, 5, 0]);
     let text = host.done(&["status"]);
     for line in [
         "1 requests that no prefix matched (404)",
         "5 requests with a malformed target or Host (400)",
+        "21 requests that break the rules of HTTP (400, 413, 431)",
         "4 requests for another host or scheme than their connection's (421)",
         "5 requests for a reserved prefix that no process has registered (503)",
     ] {
