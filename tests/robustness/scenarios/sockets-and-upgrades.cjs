@@ -2,9 +2,12 @@
 // req.socket as a net.Socket, and connections that leave HTTP.
 
 const http = require('node:http');
+const https = require('node:https');
 const net = require('node:net');
+const tls = require('node:tls');
 const { once } = require('node:events');
 const { exchange, get, listen, close, RawClient, waitFor } = require('../lib/scenario-tools.cjs');
+const { key, cert } = require('../lib/certificate.cjs');
 
 const UPGRADE = 'GET /chat HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n';
 const ACCEPT = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: echo\r\nConnection: Upgrade\r\n\r\n';
@@ -149,6 +152,25 @@ module.exports = {
     });
     log('wire', await exchange(await listen(server), UPGRADE));
     await close(server);
+  },
+  an_upgraded_socket_of_tls_ends_with_its_client: async (log) => {
+    for (const options of [{}, { allowHalfOpen: true }]) {
+      const server = https.createServer({ key, cert, ...options });
+      server.on('upgrade', (req, socket) => {
+        log('server', socket.allowHalfOpen);
+        for (const event of ['end', 'finish', 'close']) socket.on(event, () => log('server', event));
+        socket.write(ACCEPT);
+        socket.resume().on('end', () => setTimeout(() => socket.end(), 50));
+      });
+      const client = tls.connect({ port: await listen(server), host: '127.0.0.1', rejectUnauthorized: false, allowHalfOpen: true });
+      client.write(UPGRADE);
+      await once(client, 'data');
+      client.end();
+      await once(client.resume(), 'end');
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      client.destroy();
+      await close(server);
+    }
   },
   an_upgrade_that_nobody_wants_is_a_request: async (log) => {
     const server = http.createServer((req, res) => {

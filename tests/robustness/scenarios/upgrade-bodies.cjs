@@ -16,7 +16,7 @@ function head(...fields) {
 /** Logs what an upgrade gets, a word for each event; bytes are counted, for how they fall into parts is not at issue. */
 function watch(log, request, socket, first) {
   const state = { body: '', bytes: String(first) };
-  log('upgrade', request.upgrade, request.complete, socket === request.socket, socket instanceof net.Socket, socket.allowHalfOpen, String(first));
+  log('upgrade', request.upgrade, request.complete, socket === request.socket, socket instanceof net.Socket, socket.allowHalfOpen, first.length < 20 ? String(first) : 'much');
   request.on('data', (part) => { state.body += part; });
   request.on('end', () => log('request', 'end', state.body.length, state.body.slice(0, 20), request.trailers));
   request.on('close', () => log('request', 'close', request.aborted));

@@ -108,8 +108,12 @@ export function finish(exchange: Exchange): void {
   const callbacks = exchange.endCallbacks;
   exchange.endCallbacks = null;
   exchange.finished = true;
-  release(exchange);
-  callbacks?.forEach((callback) => callback(null));
+  try {
+    // The response still has its socket.
+    callbacks?.forEach((callback) => callback(null));
+  } finally {
+    release(exchange);
+  }
   if (exchange.framed?.tellsFinish !== true) response.emit('finish');
 }
 

@@ -17,8 +17,9 @@ function pipelineOf(socket: Partial<LaneSocket>): Pipeline {
 /** Gives a socket that has been made the listeners that Node's server puts on each. */
 export function attachSocket(pipeline: Pipeline, socket: LaneSocket): void {
   socket.parser = new HTTPParser(socket, pipeline);
-  // Not by the socket's own method, which would make the stream flow: the bytes don't come by it.
+  // Not by the socket's own method: the bytes don't come by the stream, which flows all the same, as Node's does.
   EventEmitter.prototype.on.call(socket, 'data', httpData);
+  socket._readableState.flowing = true;
   socket.on('timeout', onSocketTimeout);
   socket.on('error', socketError);
   socket.on('end', socketEnded);

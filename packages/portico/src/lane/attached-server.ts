@@ -40,6 +40,7 @@ export type SettingName = keyof Settings;
 
 /** The server with what Node keeps on it. */
 export interface ServerObject extends Server {
+  allowHalfOpen: boolean;
   _handle: unknown;
   _connections: number;
   _emitCloseIfDrained(): void;

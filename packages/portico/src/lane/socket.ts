@@ -17,7 +17,7 @@ import { emitFlowing } from './flowing';
 import { socketEncoding } from './errors';
 import { SocketHandle } from './socket-handle';
 import { toBytes, writeMany, writeOne, writeShared } from './socket-writes';
-import { hideTunnelHandle } from './tunnel-handle';
+import { defineServer, hideTunnelHandle } from './tunnel-handle';
 import type { WrittenChunk } from './writer';
 
 /** Key of a socket's connection. */
@@ -33,7 +33,7 @@ export interface LaneSocket extends Socket {
   _handle: SocketHandle | null;
   _hadError: boolean;
   allowHalfOpen: boolean;
-  _readableState: { ended: boolean };
+  _readableState: { ended: boolean; flowing: boolean | null };
   _writableState: { bufferProcessing: boolean; getBuffer(): WrittenChunk[] };
   timeout?: number;
   encrypted?: boolean;
@@ -226,6 +226,11 @@ export function defineSocketMembers(prototype: object): void {
   counter(prototype, 'bytesRead', 0);
   counter(prototype, 'bytesWritten', 1);
   counter(prototype, '_bytesDispatched', 1);
+  defineServer(prototype, (socket) => {
+    const { provider, server } = (socket as LaneSocket)[kConnection]?.server ?? {};
+    // In Node, that of https is the one of the socket below TLS.
+    return provider === undefined ? server ?? null : null;
+  });
   hideTunnelHandle(prototype, (socket) => (socket as LaneSocket)[kConnection]?.tunnel ?? false);
   enumerateAsNode(prototype, sampleSocket);
 }
@@ -241,7 +246,7 @@ export const ConnectionSocket = function Socket(this: LaneSocket, connection: Co
   connection.adoptSocket(this);
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a constructor called as a function, as subclasses in Node do.
   (net.Socket as any).call(this, {
-    handle: new SocketHandle(connection), allowHalfOpen: true, manualStart: true, ...highWaterMarks(connection.server.highWaterMark),
+    handle: new SocketHandle(connection), allowHalfOpen: server.allowHalfOpen, manualStart: true, ...highWaterMarks(connection.server.highWaterMark),
   });
   this.server = server;
   this._paused = false;

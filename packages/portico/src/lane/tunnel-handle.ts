@@ -35,6 +35,22 @@ function reveal<Result>(socket: object, action: () => Result): Result {
 }
 
 /**
+ * Defines `_server`, the server that a connection came to, which Node's `_destroy` must not count down: the engine's side
+ * of the server counts.
+ */
+export function defineServer(prototype: object, serverOf: (socket: object) => unknown): void {
+  Object.defineProperty(prototype, '_server', {
+    configurable: true,
+    enumerable: true,
+    get(this: object): unknown { return revealed.has(this) ? null : serverOf(this); },
+    set(this: object, value: unknown): void {
+      // Node's constructor says that there is none.
+      if (value !== null) Object.defineProperty(this, '_server', { value, writable: true, configurable: true, enumerable: true });
+    },
+  });
+}
+
+/**
  * Defines `_handle` and what depends on it.
  *
  * @param isTunnel whether a socket is one that shows no handle
