@@ -41,6 +41,24 @@ async function throwing(log, request, handler, { more } = {}) {
 }
 
 module.exports = {
+  a_response_that_ended_a_while_ago: async (log) => {
+    const show = (when, res) => log(when, res.writableFinished, res.destroyed, res.closed, res.writableEnded);
+    for (const delay of [0, 20]) {
+      const server = http.createServer((req, res) => setTimeout(() => {
+        res.end('x');
+        show('at once', res);
+        setTimeout(() => {
+          show('later', res);
+          res.end((error) => log('callback', error ?? 'none'));
+        }, 30);
+      }, delay));
+      const client = new RawClient(await listen(server)).write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      await client.until('x');
+      await new Promise((resolve) => setTimeout(resolve, 80));
+      client.destroy();
+      await close(server);
+    }
+  },
   a_queued_answer_that_is_destroyed_ends_the_connection_in_its_turn: async (log) => {
     for (const begun of [false, true]) {
       const server = http.createServer((req, res) => {

@@ -96,6 +96,8 @@ export class Exchange {
   finished = false;
   /** Turn of the lane in which the last record was written. */
   endTurn = 0;
+  /** What ran then, as `async_hooks` numbers it. */
+  endAsyncId = 0;
   pending: PendingWrite[] | null = null;
   pendingBytes = 0;
   /** Body bytes counted for `strictContentLength`. */

@@ -4,6 +4,7 @@
  * An acknowledgement is asked for only where the program can notice it.
  */
 
+import { executionAsyncId } from 'node:async_hooks';
 import process = require('node:process');
 import * as layout from '../generated/layout';
 import { WRITTEN_AT_ONCE_BYTES } from '../lane/connection';
@@ -123,6 +124,7 @@ export function finishOutput(response: Response, exchange: Exchange, chunk: Chun
   exchange.acknowledged = noticed;
   exchange.ended = true;
   exchange.endTurn = connection.lane.turn;
+  exchange.endAsyncId = executionAsyncId();
   if (exchange.pending === null && trailer === '' && !exchange.headSent) {
     sendHead(exchange, flags, chunk, length, encoding);
   } else {

@@ -1,5 +1,6 @@
 /** The state of a response, as programs and `stream.finished` ask for it; and its listeners. */
 
+import { executionAsyncId } from 'node:async_hooks';
 import process = require('node:process');
 import { getDefaultHighWaterMark } from 'node:stream';
 import { WRITTEN_AT_ONCE_BYTES } from '../lane/connection';
@@ -48,6 +49,14 @@ function findDescriptor(from: object, name: string): PropertyDescriptor | undefi
 /** A response whose end the program was not told of has been sent when a later turn begins. */
 function sentUnobserved(exchange: Exchange): boolean {
   return exchange.ended && !exchange.acknowledged && exchange.connection.lane.turn !== exchange.endTurn;
+}
+
+/**
+ * The same for who only looks: where something else runs than what ended it, a timer perhaps, it has been sent although
+ * the engine had nothing to tell since.
+ */
+function isSent(exchange: Exchange): boolean {
+  return sentUnobserved(exchange) || exchange.ended && !exchange.acknowledged && executionAsyncId() !== exchange.endAsyncId;
 }
 
 /** Before Node 26 a response counts as finished when its last bytes have been written, which Node does at once. */
@@ -118,11 +127,11 @@ export function defineState(prototype: object): void {
   accessor(prototype, 'socket', socketOf, function set(value) { if (this[kExchange]?.response !== undefined) defineSocket(this, value); });
   accessor(prototype, 'connection', function connection() { return (this as unknown as { socket: unknown }).socket; },
     function set(value) { (this as unknown as { socket: unknown }).socket = value; });
-  accessor(prototype, '_closed', sentUnobserved);
-  accessor(prototype, 'destroyed', sentUnobserved);
+  accessor(prototype, '_closed', isSent);
+  accessor(prototype, 'destroyed', isSent);
   accessor(prototype, 'headersSent', (exchange) => exchange.head !== null);
   accessor(prototype, 'writableFinished', function finished(exchange) {
-    return exchange.finished || sentUnobserved(exchange) || writtenAtOnce(exchange) || exchange.framed !== null && this[kWritableFinished] === true;
+    return exchange.finished || isSent(exchange) || writtenAtOnce(exchange) || exchange.framed !== null && this[kWritableFinished] === true;
   });
   accessor(prototype, 'writableLength', queuedLength);
   accessor(prototype, 'writableHighWaterMark', highWaterMark);
