@@ -38,6 +38,9 @@ const EVERYWHERE = [
   'throws-after-head/0/split/idle/trailers/fast/unwatched',
   // The client's end comes in the wake of the engine that its request came with, and immediates are to run before it.
   'pipeline-promise-fails/100/half-close/pipelined/chunked/fast/watched',
+  // The client ends its side within the body: what it is answered is not lost by a reset.
+  'flush-headers/65535/cut/next/http10/fast/unwatched',
+  'finished-request/65536/cut/next/length/fast/watched',
   // Older versions of Node stop reading at 16 KiB, and have the client's end later.
   'data-after-timer/65535/half-close/next/chunked/fast/watched',
 ];

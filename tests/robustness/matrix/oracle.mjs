@@ -26,9 +26,9 @@ export class Oracle {
   }
 
   /** Runs a batch of rows for the first time, and forgets the batch before. */
-  async begin(rows) {
+  async begin(rows, options) {
     this.#known = new Map();
-    this.#learn(await runRows(rows, this.#stock));
+    this.#learn(await runRows(rows, this.#stock, options));
   }
 
   /** Runs rows again, beside each other. */

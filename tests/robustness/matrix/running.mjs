@@ -2,8 +2,8 @@
 
 import { runRow } from './client.mjs';
 
-/** So much is in flight at a time: a row weighs 1, and more for what it moves. */
-const CAPACITY = 80;
+/** So much is in flight at a time, on all drives: a row weighs 1, and more for what it moves. */
+export const CAPACITY = 80;
 
 let lastId = 0;
 

@@ -10,7 +10,7 @@
 
 import { chosenFor } from './chosen-differences.mjs';
 import { runAlone } from './oracle.mjs';
-import { runRows } from './running.mjs';
+import { CAPACITY, runRows } from './running.mjs';
 
 /** How often a row that differs is run on each side, alone. */
 const ALONE = 5;
@@ -24,7 +24,8 @@ const MANY = 40;
  * alone are so on their own drive.
  */
 export async function judgeRows(rows, judges, oracle) {
-  await Promise.all([oracle.begin(rows), ...judges.map((judge) => judge.run(rows))]);
+  const company = { capacity: Math.ceil(CAPACITY / (judges.length + 1)) };
+  await Promise.all([oracle.begin(rows, company), ...judges.map((judge) => judge.run(rows, company))]);
   await oracle.runTogether(suspectsOf(rows, judges));
   const suspects = suspectsOf(rows, judges);
   await Promise.all([oracle.runAlone(suspects, ALONE), ...judges.map((judge) => judge.runAlone(suspects))]);
@@ -53,8 +54,8 @@ export class Judge {
   }
 
   /** Runs rows for the first time. */
-  async run(rows) {
-    const { outcomes, strays } = await runRows(rows, this.#drive);
+  async run(rows, options) {
+    const { outcomes, strays } = await runRows(rows, this.#drive, options);
     this.#seen = new Map(rows.map(({ name }) => [name, { company: outcomes.get(name), alone: [] }]));
     this.failures.push(...strays.map((stack) => ({ row: 'none', drive: this.#drive.name, field: 'exception', portico: stack, node: 'none', times: '' })));
   }

@@ -34,6 +34,7 @@ export function clientError(pipeline: Pipeline, at: number): void {
     return;
   }
   if (PARSE_ERROR_CODES[number] === BROKEN_OFF) {
+    pipeline.bodyHeard = true;
     pipeline.brokenOff = Object.assign(new Error('Parse Error'), { bytesParsed: 0, code: BROKEN_OFF, reason });
     endReadable(connection.laneSocket);
     return;

@@ -24,7 +24,7 @@ export class Pipeline {
   abandoned: Exchange | null = null;
   /** The request whose body is arriving. */
   receiving: Exchange | null = null;
-  /** The last part of that body has come. */
+  /** The last part of that body has come, or the client's end within it: Node would have read all that there is. */
   bodyHeard = false;
   /** Requests whose bodies go on when that of an earlier one, which another process left, has come. */
   interrupted: Exchange[] | null = null;
