@@ -1,7 +1,7 @@
 //! A member's records about an answer: whether the request is its own, the framing holds, and the window has room.
 
 use portico_channel::RecordView;
-use portico_channel::layout::{command, response_flag};
+use portico_channel::layout::{command, reset_code, response_flag};
 use portico_http::h1;
 use portico_http::semantics::field_value::is_field_value;
 
@@ -33,10 +33,15 @@ impl Dispatcher {
         let Some(client) = clients.find(token) else {
             return Verdict::LeaveOut;
         };
-        let is_last = client
-            .exchanges
-            .back()
-            .is_some_and(|last| last.sequence == sequence);
+        let is_stream = client.has_streams;
+        let is_last = match is_stream {
+            // Its connection ends where no other is.
+            true => client.exchanges.len() == 1,
+            false => client
+                .exchanges
+                .back()
+                .is_some_and(|last| last.sequence == sequence),
+        };
         let Some(exchange) = client
             .exchange(sequence)
             .filter(|exchange| exchange.stage == Stage::With(index))
@@ -70,12 +75,23 @@ impl Dispatcher {
             return Verdict::LeaveOut;
         }
         let is_head = record.kind() == command::RESPOND;
+        let ends_short = is_end(record) && exchange.answer.lacks_bytes();
+        if is_stream && ends_short && !matches!(outcome, Outcome::TooLong(_)) {
+            // The client must not take what it has got for the whole.
+            self.cut_off(token, sequence, ended);
+            return Verdict::LeaveOut;
+        }
         let (mut flags, shortened) = match outcome {
             Outcome::TooLong(bytes) => (record.flags() | response_flag::END, Some(bytes)),
             _ => (record.flags(), None),
         };
         let ends = is_end(record) || shortened.is_some();
-        if outcome == Outcome::Last || shortened.is_some() || (draining && is_last && is_head) {
+        // Frames say where a stream's answer ends, and its connection is others' too.
+        let is_misread = !is_stream && (outcome == Outcome::Last || shortened.is_some());
+        if is_stream {
+            flags &= !response_flag::CLOSE;
+        }
+        if is_misread || (draining && is_last && is_head) {
             flags = if is_head {
                 closing(flags)
             } else {
@@ -84,7 +100,7 @@ impl Dispatcher {
         }
         if ends {
             ended.push((token, sequence));
-            if exchange.answer.end() == Outcome::Last {
+            if exchange.answer.end() == Outcome::Last && !is_stream {
                 flags |= response_flag::CLOSE;
             }
         }
@@ -120,7 +136,19 @@ impl Dispatcher {
         else {
             return;
         };
-        if exchange.answer.has_begun() {
+        if exchange.answer.has_begun() && exchange.facts.has_stream {
+            exchange.receiving = false;
+            self.commands.write(
+                0,
+                command::Reset {
+                    token,
+                    sequence,
+                    code: reset_code::INTERNAL_ERROR,
+                },
+                &[],
+            );
+            ended.push((token, sequence));
+        } else if exchange.answer.has_begun() {
             exchange.answer.end();
             let flags = response_flag::END | response_flag::CLOSE;
             self.commands.data(token, sequence, flags, b"");

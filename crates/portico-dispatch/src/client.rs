@@ -34,7 +34,9 @@ pub(crate) struct Client {
     pub(crate) opening: Vec<u8>,
     /// Members that have been told of it.
     pub(crate) known: Vec<MemberIndex>,
-    /// Requests in flight, oldest first.
+    /// Whether its exchanges are streams: they end alone, in any order, and each is told of by itself (HTTP/2).
+    pub(crate) has_streams: bool,
+    /// Requests in flight, in the order of their numbers.
     pub(crate) exchanges: VecDeque<Exchange>,
     /// Acknowledgements that are due, in the order of the answers.
     pub(crate) acks: VecDeque<Ack>,
@@ -42,8 +44,9 @@ pub(crate) struct Client {
     pub(crate) tunnel: Option<MemberIndex>,
     /// Output of the tunnel, or of whoever answers a broken request.
     pub(crate) raw: Flow,
-    /// A body that is still coming though its request has been answered or is a tunnel's, and who wants it.
-    pub(crate) trailing: Option<(u32, MemberIndex)>,
+    /// Bodies that are still coming though their requests have been answered or are a tunnel's; without streams, one at
+    /// most.
+    pub(crate) trailing: Vec<Trailing>,
     /// Who answers its broken request.
     pub(crate) refuser: Option<MemberIndex>,
     /// It ends behind an answer that has been given: what is asked behind it gets no answer.
@@ -52,8 +55,8 @@ pub(crate) struct Client {
     pub(crate) refusal: Option<&'static [u8]>,
     /// `CLIENT_ERROR` of the last request, until that request's turn comes.
     pub(crate) error: Vec<u8>,
-    /// Who wants no more of what is arriving for now.
-    pub(crate) hold: Hold,
+    /// Who wants no more of the tunnel's bytes for now.
+    pub(crate) tunnel_hold: Hold,
     /// What is known of the end of the client's side.
     pub(crate) peer_end: PeerEnd,
     /// A member has set an inactivity timeout.
@@ -69,6 +72,8 @@ pub(crate) struct Exchange {
     pub(crate) stage: Stage,
     /// Whether more of its body is to come.
     pub(crate) receiving: bool,
+    /// Who wants no more of it for now.
+    pub(crate) hold: Hold,
     /// Since when its member owes the head of the answer: it was given the request, or a part of its body, then.
     pub(crate) since_ms: u64,
     /// How far its answer is.
@@ -81,6 +86,15 @@ pub(crate) struct Exchange {
     pub(crate) place: Option<Place>,
     /// Its place among the requests whose body has not arrived.
     pub(crate) upload: Option<Upload>,
+}
+
+/// A body that is still coming though its request has been answered, or is a tunnel's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Trailing {
+    pub(crate) sequence: u32,
+    /// Who has answered the request or has the tunnel, and wants the body.
+    pub(crate) owner: MemberIndex,
+    pub(crate) hold: Hold,
 }
 
 /// Who wants no more of the bytes that are arriving: of one body, or of the tunnel. It is about these bytes alone and
@@ -127,25 +141,40 @@ impl Client {
             },
             opening: open.record().as_bytes().to_vec(),
             known: Vec::new(),
+            has_streams: false,
             exchanges: VecDeque::new(),
             acks: VecDeque::new(),
             tunnel: None,
             raw: Flow::default(),
-            trailing: None,
+            trailing: Vec::new(),
             refuser: None,
             is_closing: false,
             refusal: None,
             error: Vec::new(),
-            hold: Hold::default(),
+            tunnel_hold: Hold::default(),
             peer_end: PeerEnd::default(),
             timeout_set: false,
         }
     }
 
     pub(crate) fn exchange(&mut self, sequence: u32) -> Option<&mut Exchange> {
-        self.exchanges
-            .iter_mut()
-            .find(|exchange| exchange.sequence == sequence)
+        let place = self.place_of(sequence)?;
+        self.exchanges.get_mut(place)
+    }
+
+    /// Where a request is among those in flight. Without streams their numbers follow each other but for those that the
+    /// host has answered itself; those of streams grow.
+    pub(crate) fn place_of(&self, sequence: u32) -> Option<usize> {
+        let first = self.exchanges.front()?.sequence;
+        let distance = sequence.wrapping_sub(first);
+        let guess = usize::try_from(distance).unwrap_or(usize::MAX);
+        let is_there = |exchange: &Exchange| exchange.sequence == sequence;
+        if self.exchanges.get(guess).is_some_and(is_there) {
+            return Some(guess);
+        }
+        let by_distance = |exchange: &Exchange| exchange.sequence.wrapping_sub(first);
+        let found = self.exchanges.binary_search_by_key(&distance, by_distance);
+        found.ok()
     }
 
     /// Whether a member has a say in the connection: a request of its own, the tunnel, or a broken request.
@@ -158,33 +187,63 @@ impl Client {
 
     /// Whether a member wants the rest of a body whose request it has answered.
     pub(crate) fn is_trailing(&self, member: MemberIndex) -> bool {
-        self.trailing.is_some_and(|(_, owner)| owner == member)
+        self.trailing.iter().any(|rest| rest.owner == member)
     }
 
-    /// Who gets the bytes that are read from the connection now.
+    /// What is arriving: the requests whose bodies come, and 0 for a tunnel's bytes, which may begin behind a body.
+    pub(crate) fn arriving(&self) -> impl Iterator<Item = u32> {
+        let trailing = self.trailing.iter().map(|rest| rest.sequence);
+        let receiving = self.exchanges.iter().filter(|exchange| exchange.receiving);
+        let tunnel = self.tunnel.filter(|_| self.trailing.is_empty());
+        trailing
+            .chain(receiving.map(|exchange| exchange.sequence))
+            .chain(tunnel.map(|_| 0))
+    }
+
+    /// Who gets what is arriving under a number.
+    pub(crate) fn receiver_of(&self, sequence: u32) -> Option<MemberIndex> {
+        if sequence == 0 {
+            return self.tunnel;
+        }
+        if let Some(rest) = self.trailing.iter().find(|rest| rest.sequence == sequence) {
+            return Some(rest.owner);
+        }
+        let exchange = self.exchanges.get(self.place_of(sequence)?)?;
+        match exchange.stage {
+            Stage::With(index) if exchange.receiving => Some(index),
+            _ => None,
+        }
+    }
+
+    /// Who gets the bytes that are read from a connection without streams.
     pub(crate) fn receiver(&self) -> Option<MemberIndex> {
-        if let Some(tunnel) = self.tunnel {
-            return Some(tunnel);
-        }
-        match self.exchanges.back() {
-            Some(Exchange {
-                receiving: true,
-                stage: Stage::With(index),
-                ..
-            }) => Some(*index),
-            _ => self.trailing.map(|(_, index)| index),
-        }
+        self.tunnel.or_else(|| {
+            self.arriving()
+                .last()
+                .and_then(|last| self.receiver_of(last))
+        })
     }
 
-    /// What is arriving now: the request whose body it is, 0 for a tunnel's bytes, which may begin behind a body.
-    pub(crate) fn arriving(&self) -> Option<u32> {
-        if self.tunnel.is_some() {
-            return Some(self.trailing.map_or(0, |(sequence, _)| sequence));
+    /// What is said of something that is arriving; `None` of what is not.
+    pub(crate) fn hold(&mut self, sequence: u32) -> Option<&mut Hold> {
+        if sequence == 0 {
+            let is_arriving = self.tunnel.is_some() && self.trailing.is_empty();
+            return is_arriving.then_some(&mut self.tunnel_hold);
         }
-        match self.exchanges.back() {
-            Some(last) if last.receiving => Some(last.sequence),
-            _ => self.trailing.map(|(sequence, _)| sequence),
+        if let Some(place) = self.place_of(sequence) {
+            let exchange = self.exchanges.get_mut(place)?;
+            return exchange.receiving.then_some(&mut exchange.hold);
         }
+        let rest = self.trailing.iter_mut();
+        let mut rest = rest.filter(|rest| rest.sequence == sequence);
+        rest.next().map(|rest| &mut rest.hold)
+    }
+
+    /// The body of an answered request has come to its end, or never will. Who wanted it.
+    pub(crate) fn take_trailing(&mut self, sequence: u32) -> Option<MemberIndex> {
+        let mut rest = self.trailing.iter();
+        let place = rest.position(|rest| rest.sequence == sequence)?;
+        Some(self.trailing.swap_remove(place).owner)
     }
 
     /// Whether a member has a request of the connection.

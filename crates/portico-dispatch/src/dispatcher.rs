@@ -9,7 +9,7 @@ use portico_channel::schema::Record;
 use portico_channel::{CommandWriter, EventWriter, IdMap};
 
 use crate::answers::Refusal;
-use crate::client::{Clients, Exchange, Hold, MemberIndex, Stage};
+use crate::client::{Clients, Exchange, MemberIndex, Stage, Trailing};
 use crate::flow::Flow;
 use crate::host_wide::HostWide;
 use crate::listening::Listening;
@@ -187,8 +187,15 @@ impl Dispatcher {
         }
         let client = self.clients.find(token);
         let is_last = client.is_none_or(|client| client.exchanges.is_empty());
-        let ends = exchange.receiving || (self.draining && is_last) || refusal.ends_connection();
-        let keep = exchange.facts.keep_alive && !ends;
+        let is_stream = exchange.facts.has_stream;
+        // A stream ends alone. What still comes of its body is dropped.
+        let ends = !is_stream && (exchange.receiving || refusal.ends_connection());
+        let keep = (is_stream || exchange.facts.keep_alive) && !ends && !(self.draining && is_last);
+        if is_stream && exchange.receiving {
+            let sequence = exchange.sequence;
+            self.commands
+                .about_request(command::DISCARD, token, sequence);
+        }
         let answer = refusal.answer(keep);
         let is_head = exchange.facts.head;
         answer.write(&mut self.commands, token, exchange.sequence, is_head);
@@ -200,7 +207,7 @@ impl Dispatcher {
 
     /// The connection ends behind an answer: no request behind it is given to a member any more.
     pub(crate) fn close_behind(&mut self, token: u32, sequence: u32) {
-        let Some(client) = self.clients.find(token) else {
+        let Some(client) = self.clients.find(token).filter(|it| !it.has_streams) else {
             return;
         };
         client.is_closing = true;
@@ -252,14 +259,8 @@ impl Dispatcher {
         let Some(client) = clients.find(token) else {
             return;
         };
-        let Some(place) = client
-            .exchanges
-            .iter()
-            .position(|exchange| exchange.sequence == sequence)
-        else {
-            return;
-        };
-        let Some(mut exchange) = client.exchanges.remove(place) else {
+        let place = client.place_of(sequence);
+        let Some(mut exchange) = place.and_then(|place| client.exchanges.remove(place)) else {
             return;
         };
         exchange.upload = None;
@@ -267,11 +268,12 @@ impl Dispatcher {
             Stage::With(index) => Some(index),
             Stage::Waiting | Stage::Behind => None,
         };
-        if exchange.receiving {
-            client.trailing = owner.map(|index| (sequence, index));
-            if owner.is_none() {
-                client.hold = Hold::default();
-            }
+        if let Some(owner) = owner.filter(|_| exchange.receiving) {
+            client.trailing.push(Trailing {
+                sequence,
+                owner,
+                hold: exchange.hold,
+            });
         }
         if client.refuser == owner && client.raw == Flow::default() {
             client.refuser = None;
@@ -285,28 +287,24 @@ impl Dispatcher {
             commands.write(0, words, &[]);
         }
         if let Some(index) = owner {
-            let is_used = client.is_used_by(index);
-            let mut leaving = false;
             self.finish_one(index);
-            if let Some(member) = self.member(index) {
-                leaving = member.leaving;
-            }
-            if leaving && !is_used {
-                self.part(index, token);
-            }
+            self.part_if_leaving(index, token);
         }
         self.next_turn(token);
     }
 
     /// The rest of a body whose request has been answered is there.
-    pub(crate) fn end_trailing(&mut self, token: u32) {
-        let Some(client) = self.clients.find(token) else {
-            return;
-        };
-        let Some((_, index)) = client.trailing.take() else {
-            return;
-        };
-        let is_used = client.is_used_by(index);
+    pub(crate) fn end_trailing(&mut self, token: u32, sequence: u32) {
+        let client = self.clients.find(token);
+        if let Some(index) = client.and_then(|client| client.take_trailing(sequence)) {
+            self.part_if_leaving(index, token);
+        }
+    }
+
+    /// A member that leaves, and has nothing to do on a connection any more, knows it no longer.
+    pub(crate) fn part_if_leaving(&mut self, index: MemberIndex, token: u32) {
+        let client = self.clients.find(token);
+        let is_used = client.is_some_and(|client| client.is_used_by(index));
         if !is_used && self.member(index).is_some_and(|member| member.leaving) {
             self.part(index, token);
         }

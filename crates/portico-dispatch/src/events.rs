@@ -45,9 +45,10 @@ impl Dispatcher {
             }
             event::SECURE => self.secured(record, bytes),
             event::CLOSED => self.closed(token, bytes),
+            event::RESET => self.peer_reset(token, record.sequence(), bytes),
             event::FLUSHED => {
                 if let Some(flushed) = record.read::<event::Flushed>() {
-                    self.flushed(token, flushed.count, flushed.queued_bytes);
+                    self.flushed(flushed.flags(), *flushed);
                 }
             }
             event::RAW => {
@@ -107,12 +108,14 @@ impl Dispatcher {
             return;
         };
         let waits = facts.upgrade && !client.exchanges.is_empty();
+        client.has_streams = facts.has_stream;
         client.exchanges.push_back(Exchange {
             sequence,
             queue,
             facts,
             stage: if waits { Stage::Behind } else { Stage::Waiting },
             receiving: !facts.complete,
+            hold: Hold::default(),
             since_ms: self.now_ms,
             answer: AnswerState::Awaited,
             flow: Flow::default(),
@@ -139,16 +142,12 @@ impl Dispatcher {
             return;
         };
         let is_end = record.kind() == event::END || record.flags() & body_flag::LAST != 0;
-        if is_end {
-            client.hold = Hold::default();
-        }
-        let Some(exchange) = client.exchange(record.sequence()) else {
-            if let Some((sequence, index)) = client.trailing
-                && sequence == record.sequence()
-            {
+        let sequence = record.sequence();
+        let Some(exchange) = client.exchange(sequence) else {
+            if let Some(index) = client.receiver_of(sequence) {
                 self.tell_body(index, bytes);
                 if is_end {
-                    self.end_trailing(token);
+                    self.end_trailing(token, sequence);
                 }
             }
             return;
@@ -156,6 +155,7 @@ impl Dispatcher {
         exchange.since_ms = self.now_ms;
         if is_end {
             exchange.receiving = false;
+            exchange.hold = Hold::default();
             exchange.upload = None;
         }
         match exchange.stage {
@@ -163,7 +163,7 @@ impl Dispatcher {
             Stage::Waiting => {
                 exchange.records.extend_from_slice(bytes);
                 if exchange.records.len() > WAITING_BYTES && exchange.receiving {
-                    Self::hold_back(client, commands);
+                    Self::hold_back(client, commands, sequence);
                 }
             }
             // The engine reads no body before it knows what becomes of the upgrade.
@@ -214,15 +214,48 @@ impl Dispatcher {
         }
     }
 
+    /// The client has given up one request; its connection goes on. For us it is over: whoever has it is told.
+    fn peer_reset(&mut self, token: u32, sequence: u32, bytes: &[u8]) {
+        let Some(client) = self.clients.find(token) else {
+            return;
+        };
+        if let Some(index) = client.take_trailing(sequence) {
+            self.tell(index, bytes);
+            return self.part_if_leaving(index, token);
+        }
+        let Some(exchange) = client.exchange(sequence) else {
+            return;
+        };
+        // No more of its body comes.
+        exchange.receiving = false;
+        let (stage, queue) = (exchange.stage, exchange.queue);
+        if let Stage::With(index) = stage {
+            self.tell(index, bytes);
+        }
+        self.conclude(token, sequence);
+        self.pump(queue);
+    }
+
     /// Tells acknowledgements to those who asked for them, in their order; those that we asked for move windows.
-    fn flushed(&mut self, token: u32, count: u32, queued: u32) {
+    fn flushed(&mut self, flags: u32, flushed: event::Flushed) {
+        let event::Flushed {
+            token,
+            count,
+            queued_bytes: queued,
+            sequence: named,
+        } = flushed;
+        let is_named = flags & flushed_flag::NAMED != 0;
         let Some(client) = self.clients.find(token) else {
             return;
         };
         let mut shares: Vec<(MemberIndex, u32, u32)> = Vec::new();
         let mut credits: Vec<(MemberIndex, u32, u64)> = Vec::new();
         for _ in 0..count {
-            let Some(ack) = client.acks.pop_front() else {
+            let place = match is_named {
+                true => client.acks.iter().position(|ack| ack.sequence == named),
+                false => Some(0),
+            };
+            let Some(ack) = place.and_then(|place| client.acks.remove(place)) else {
                 break;
             };
             if ack.told {
@@ -307,8 +340,11 @@ impl Dispatcher {
         let Some(client) = self.clients.find(token) else {
             return;
         };
-        client.trailing = None;
-        client.hold = Hold::default();
+        client.trailing.clear();
+        client.tunnel_hold = Hold::default();
+        if let Some(last) = client.exchanges.back_mut() {
+            last.hold = Hold::default();
+        }
         // Told again for each packet that follows; and a client that only breaks off breaks no rule.
         let is_told =
             client.refuser.is_some() || client.refusal.is_some() || !client.error.is_empty();

@@ -98,6 +98,11 @@ impl AnswerState {
         Outcome::Fine
     }
 
+    /// Whether its end would come too early.
+    pub(crate) fn lacks_bytes(self) -> bool {
+        matches!(self, Self::Sized(left) if left > 0)
+    }
+
     /// The end. A body that is too short: the client waits for the rest until the connection ends.
     pub(crate) fn end(&mut self) -> Outcome {
         let outcome = match *self {
@@ -121,6 +126,7 @@ mod tests {
         upgrade: false,
         connect: false,
         head: false,
+        has_stream: false,
         is_old: false,
         safe: true,
     };

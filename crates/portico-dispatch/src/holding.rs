@@ -12,42 +12,44 @@ use crate::client::{Client, Hold, MemberIndex};
 use crate::dispatcher::Dispatcher;
 
 impl Dispatcher {
-    /// Takes no more of what is arriving, for our own reasons.
-    pub(crate) fn hold_back(client: &mut Client, commands: &mut CommandWriter) {
-        Self::set_hold(client, commands, |hold| hold.by_us = true);
+    /// Takes no more of what is arriving under a number, for our own reasons.
+    pub(crate) fn hold_back(client: &mut Client, commands: &mut CommandWriter, sequence: u32) {
+        Self::set_hold(client, commands, sequence, |hold| hold.by_us = true);
     }
 
     /// Takes more of it again, unless its member doesn't want any.
-    pub(crate) fn let_go(client: &mut Client, commands: &mut CommandWriter) {
-        Self::set_hold(client, commands, |hold| hold.by_us = false);
+    pub(crate) fn let_go(client: &mut Client, commands: &mut CommandWriter, sequence: u32) {
+        Self::set_hold(client, commands, sequence, |hold| hold.by_us = false);
     }
 
     /// The member that wanted no more has no say in it now.
-    pub(crate) fn end_pause(client: &mut Client, commands: &mut CommandWriter) {
-        Self::set_hold(client, commands, |hold| hold.by_member = false);
+    pub(crate) fn end_pause(client: &mut Client, commands: &mut CommandWriter, sequence: u32) {
+        Self::set_hold(client, commands, sequence, |hold| hold.by_member = false);
     }
 
-    /// The member wants no more of the body that is arriving: the engine reads and drops it, and nothing holds it.
-    pub(crate) fn discard(client: &mut Client) {
-        client.hold = Hold {
-            discarded: true,
-            ..Hold::default()
-        };
+    /// The member wants no more of a body that is arriving: the engine reads and drops it, and nothing holds it.
+    pub(crate) fn discard(client: &mut Client, sequence: u32) {
+        if let Some(hold) = client.hold(sequence) {
+            *hold = Hold {
+                discarded: true,
+                ..Hold::default()
+            };
+        }
     }
 
     /// The one place that tells the engine who holds what is arriving, if the answer has changed by it.
     pub(crate) fn set_hold(
         client: &mut Client,
         commands: &mut CommandWriter,
+        sequence: u32,
         change: impl FnOnce(&mut Hold),
     ) {
-        let Some(sequence) = client.arriving() else {
-            client.hold = Hold::default();
+        let Some(hold) = client.hold(sequence) else {
             return;
         };
-        let before = client.hold.is_held();
-        change(&mut client.hold);
-        let now = client.hold.is_held();
+        let before = hold.is_held();
+        change(hold);
+        let now = hold.is_held();
         if now != before {
             let kind = if now { command::PAUSE } else { command::RESUME };
             commands.about_request(kind, client.token, sequence);
@@ -70,15 +72,19 @@ impl Dispatcher {
         }
         member.behind = true;
         for client in clients.iter_mut() {
-            if client.receiver() == Some(index) && !client.hold.by_us {
-                Self::hold_back(client, commands);
-                member.held_back.push(client.token);
+            let theirs = |sequence: &u32| client.receiver_of(*sequence) == Some(index);
+            let sequences: Vec<u32> = client.arriving().filter(theirs).collect();
+            for sequence in sequences {
+                if client.hold(sequence).is_some_and(|hold| !hold.by_us) {
+                    Self::hold_back(client, commands, sequence);
+                    member.held_back.push((client.token, sequence));
+                }
             }
         }
     }
 
-    /// A connection whose bytes are for a member from now on.
-    pub(crate) fn hold_back_if_behind(&mut self, index: MemberIndex, token: u32) {
+    /// What is arriving under a number is for a member from now on.
+    pub(crate) fn hold_back_if_behind(&mut self, index: MemberIndex, token: u32, sequence: u32) {
         let Self {
             clients,
             commands,
@@ -89,8 +95,8 @@ impl Dispatcher {
             && member.behind
             && let Some(client) = clients.find(token)
         {
-            Self::hold_back(client, commands);
-            member.held_back.push(token);
+            Self::hold_back(client, commands, sequence);
+            member.held_back.push((token, sequence));
         }
     }
 
@@ -131,24 +137,24 @@ impl Dispatcher {
 
     /// Reads again from connections that were held back because a member was behind.
     fn release_held_back(&mut self, index: MemberIndex) {
-        let tokens = match self.member(index) {
+        let held = match self.member(index) {
             Some(member) if member.behind && member.has_caught_up() => {
                 member.behind = false;
                 std::mem::take(&mut member.held_back)
             }
             _ => return,
         };
-        self.let_go_of(index, tokens);
+        self.let_go_of(index, held);
     }
 
-    /// Reads again from these connections, as far as the bytes that arrive are still for this member: another may have
-    /// them by now, and be behind itself.
-    pub(crate) fn let_go_of(&mut self, index: MemberIndex, tokens: Vec<u32>) {
-        for token in tokens {
+    /// Reads again what arrives under these numbers, as far as it is still for this member: another may have it by now,
+    /// and be behind itself.
+    pub(crate) fn let_go_of(&mut self, index: MemberIndex, held: Vec<(u32, u32)>) {
+        for (token, sequence) in held {
             if let Some(client) = self.clients.find(token)
-                && client.receiver() == Some(index)
+                && client.receiver_of(sequence) == Some(index)
             {
-                Self::let_go(client, &mut self.commands);
+                Self::let_go(client, &mut self.commands, sequence);
             }
         }
     }

@@ -43,6 +43,10 @@ mod routes;
 mod routing;
 mod shard_loop;
 mod stats;
+#[cfg(test)]
+mod streams;
+#[cfg(test)]
+mod test_support;
 mod thread;
 mod unfinished;
 mod uploads;

@@ -127,8 +127,8 @@ pub(crate) struct Member {
     template_share: Share,
     /// What has come of a record that comes in parts.
     pub(crate) unfinished: Unfinished,
-    /// Connections that we don't read from because it is behind.
-    pub(crate) held_back: Vec<u32>,
+    /// What is arriving and is not read because it is behind: connections and numbers.
+    pub(crate) held_back: Vec<(u32, u32)>,
 }
 
 impl Member {

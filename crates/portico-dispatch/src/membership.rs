@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use portico_channel::layout::{command, event, shutdown_flag};
+use portico_channel::CommandWriter;
+use portico_channel::layout::{command, event, reset_code, shutdown_flag};
 use portico_engine::Shard;
 
 use crate::answers::{self, Refusal};
-use crate::client::{Client, Hold, MemberIndex, Stage};
+use crate::client::{Client, MemberIndex, Stage};
 use crate::commands::CommandBuffer;
 use crate::dispatcher::Dispatcher;
 use crate::flow::Flow;
@@ -136,14 +137,17 @@ impl Dispatcher {
             if !client.is_used_by(index) {
                 continue;
             }
-            let was_receiver = client.receiver() == Some(index);
-            let fate = orphan_of(client, index, &mut untaken, &mut moved, &mut lost);
-            if was_receiver {
-                Self::end_pause(client, commands);
+            let theirs = |sequence: &u32| client.receiver_of(*sequence) == Some(index);
+            let arriving: Vec<u32> = client.arriving().filter(theirs).collect();
+            if client.has_streams {
+                reset_begun(client, index, commands);
             }
-            if let Some((sequence, _)) = client.trailing.take_if(|(_, owner)| *owner == index) {
-                commands.about_request(command::DISCARD, client.token, sequence);
-                client.hold = Hold::default();
+            let fate = orphan_of(client, index, &mut untaken, &mut moved, &mut lost);
+            for sequence in arriving {
+                Self::end_pause(client, commands, sequence);
+            }
+            for rest in client.trailing.extract_if(.., |rest| rest.owner == index) {
+                commands.about_request(command::DISCARD, client.token, rest.sequence);
             }
             match fate {
                 Fate::GoesOn => {}
@@ -220,6 +224,23 @@ enum Fate {
     Destroyed,
     /// Its request was broken, and now no member will answer it.
     Refused,
+}
+
+/// Streams whose answers have begun end alone.
+fn reset_begun(client: &mut Client, index: MemberIndex, commands: &mut CommandWriter) {
+    let token = client.token;
+    client.exchanges.retain(|exchange| {
+        let is_begun = exchange.stage == Stage::With(index) && exchange.answer.has_begun();
+        if is_begun {
+            let words = command::Reset {
+                token,
+                sequence: exchange.sequence,
+                code: reset_code::INTERNAL_ERROR,
+            };
+            commands.write(0, words, &[]);
+        }
+        !is_begun
+    });
 }
 
 /// Sorts the requests of a connection into those that others can have and those that are lost.

@@ -222,8 +222,8 @@ impl Dispatcher {
         }
         let receiving = exchange.receiving;
         if receiving {
-            Self::let_go(client, &mut self.commands);
-            self.hold_back_if_behind(index, token);
+            Self::let_go(client, &mut self.commands, sequence);
+            self.hold_back_if_behind(index, token, sequence);
         }
         if let Some(opening) = opening {
             self.tell(index, &opening);

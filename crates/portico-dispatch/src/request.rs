@@ -46,6 +46,7 @@ impl<'a> Request<'a> {
             upgrade: flags & request_flag::UPGRADE != 0,
             connect: method == Some(Method::Connect),
             head: method == Some(Method::Head),
+            has_stream: self.words.major_version >= 2,
             is_old: (self.words.major_version, self.words.minor_version) == (1, 0),
             safe: matches!(
                 method,
@@ -79,6 +80,8 @@ pub(crate) struct Facts {
     pub(crate) connect: bool,
     /// HEAD: its answer has no body.
     pub(crate) head: bool,
+    /// It is a stream: it can end without its connection, in any order (HTTP/2).
+    pub(crate) has_stream: bool,
     /// HTTP/1.0.
     pub(crate) is_old: bool,
     /// Its method is safe (RFC 9110, 9.2.1).

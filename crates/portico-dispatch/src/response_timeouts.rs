@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use crate::answers::Refusal;
-use crate::client::{Client, Exchange, MemberIndex, Stage};
+use crate::client::{Exchange, MemberIndex, Stage};
 use crate::dispatcher::Dispatcher;
 
 /// A limit is looked at so many times in its length.
@@ -73,7 +73,7 @@ impl Dispatcher {
                 let limit = queues
                     .get(&exchange.queue)
                     .map_or(0, |queue| millis(queue.options.response_timeout));
-                if let Some(index) = owes_head(client, exchange)
+                if let Some(index) = owes_head(exchange)
                     && limit > 0
                     && now_ms.saturating_sub(exchange.since_ms) >= limit
                 {
@@ -98,10 +98,10 @@ impl Dispatcher {
 }
 
 /// The member that a request's answer is waited for from, and not its client's bytes.
-fn owes_head(client: &Client, exchange: &Exchange) -> Option<MemberIndex> {
+fn owes_head(exchange: &Exchange) -> Option<MemberIndex> {
     match exchange.stage {
         Stage::With(index)
-            if !exchange.answer.has_begun() && (!exchange.receiving || client.hold.is_held()) =>
+            if !exchange.answer.has_begun() && (!exchange.receiving || exchange.hold.is_held()) =>
         {
             Some(index)
         }

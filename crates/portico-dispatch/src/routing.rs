@@ -19,9 +19,9 @@ pub(crate) const RESERVED_RETRY_SECONDS: u32 = 5;
 /// A request that was offered, until the event comes that tells of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Routed {
-    token: u32,
-    sequence: u32,
-    queue: QueueId,
+    pub(crate) token: u32,
+    pub(crate) sequence: u32,
+    pub(crate) queue: QueueId,
 }
 
 impl Responder for Dispatcher {

@@ -11,7 +11,7 @@ use crate::BreakReason;
 use portico_http::h1;
 use portico_http::semantics::field_value::is_field_value;
 
-use crate::client::{Hold, MemberIndex, Stage};
+use crate::client::{Exchange, Hold, MemberIndex, Stage, Trailing};
 use crate::dispatcher::Dispatcher;
 use crate::flow::Ack;
 use crate::limits::{TEMPLATE_BYTES, TEMPLATES};
@@ -62,6 +62,7 @@ impl Dispatcher {
                 if !self.has_request(index, token, sequence) {
                     return Verdict::LeaveOut;
                 }
+                self.expect_no_more(token, sequence);
                 ended.push((token, sequence));
                 Verdict::Apply
             }
@@ -117,11 +118,11 @@ impl Dispatcher {
             clients, commands, ..
         } = self;
         if let Some(client) = clients.find(record.token())
-            && client.receiver() == Some(index)
-            && client.arriving() == Some(record.sequence())
+            && client.receiver_of(record.sequence()) == Some(index)
         {
             let pauses = record.kind() == command::PAUSE;
-            Self::set_hold(client, commands, |hold| hold.by_member = pauses);
+            let sequence = record.sequence();
+            Self::set_hold(client, commands, sequence, |hold| hold.by_member = pauses);
         }
         Verdict::LeaveOut
     }
@@ -131,10 +132,8 @@ impl Dispatcher {
         if !self.owns(index, token, sequence) {
             return Verdict::LeaveOut;
         }
-        if let Some(client) = self.clients.find(token)
-            && client.arriving() == Some(sequence)
-        {
-            Self::discard(client);
+        if let Some(client) = self.clients.find(token) {
+            Self::discard(client, sequence);
         }
         Verdict::Apply
     }
@@ -182,16 +181,22 @@ impl Dispatcher {
         }
         let is_behind_body =
             record.flags() & take_over_flag::BEHIND_BODY != 0 && exchange.receiving;
-        client.trailing = is_behind_body.then_some((exchange.sequence, index));
+        let behind = is_behind_body.then_some(exchange.sequence);
+        let rest = behind.map(|sequence| Trailing {
+            sequence,
+            owner: index,
+            hold: Hold::default(),
+        });
+        client.trailing = rest.into_iter().collect();
         client.tunnel = Some(index);
-        client.hold = Hold::default();
+        client.tunnel_hold = Hold::default();
         // The engine forgets it: its turn never comes.
         client.exchanges.clear();
         self.finish_one(index);
         if let Some(member) = self.member(index) {
             member.tunnels += 1;
         }
-        self.hold_back_if_behind(index, token);
+        self.hold_back_if_behind(index, token, behind.unwrap_or(0));
         Verdict::Apply
     }
 
@@ -200,13 +205,48 @@ impl Dispatcher {
         let Some(client) = self.clients.find(token) else {
             return Verdict::LeaveOut;
         };
-        if client.is_used_by(index) {
+        if client.is_used_by(index) && !client.has_streams {
             return Verdict::Apply;
         }
         if client.known.contains(&index) {
+            self.give_up_streams(index, token);
             self.part(index, token);
         }
         Verdict::LeaveOut
+    }
+
+    /// No more of a request's body will be told.
+    fn expect_no_more(&mut self, token: u32, sequence: u32) {
+        let client = self.clients.find(token).filter(|client| client.has_streams);
+        if let Some(exchange) = client.and_then(|client| client.exchange(sequence)) {
+            exchange.receiving = false;
+        }
+    }
+
+    /// A member wants no more of a connection with streams, which is others' too: its own requests end.
+    fn give_up_streams(&mut self, index: MemberIndex, token: u32) {
+        let Some(client) = self.clients.find(token) else {
+            return;
+        };
+        let theirs = |exchange: &&Exchange| exchange.stage == Stage::With(index);
+        let asked = client.exchanges.iter().filter(theirs);
+        let asked: Vec<u32> = asked.map(|exchange| exchange.sequence).collect();
+        let mut dropped = Vec::new();
+        client.trailing.retain(|rest| {
+            if rest.owner == index {
+                dropped.push(rest.sequence);
+            }
+            rest.owner != index
+        });
+        for sequence in dropped {
+            self.commands
+                .about_request(command::DISCARD, token, sequence);
+        }
+        for sequence in asked {
+            self.commands.reset(token, sequence);
+            self.expect_no_more(token, sequence);
+            self.conclude(token, sequence);
+        }
     }
 
     /// Whether a request that is not answered completely is a member's.
@@ -221,7 +261,7 @@ impl Dispatcher {
         let is_trailing = self
             .clients
             .find(token)
-            .is_some_and(|client| client.trailing == Some((sequence, index)));
+            .is_some_and(|client| client.receiver_of(sequence) == Some(index));
         is_trailing || self.has_request(index, token, sequence)
     }
 
@@ -246,7 +286,12 @@ impl Dispatcher {
             .map(|client| client.token)
             .collect();
         for token in asked {
-            self.commands.simple(command::DESTROY, 0, token);
+            let client = self.clients.find(token);
+            if client.is_some_and(|client| client.has_streams) {
+                self.give_up_streams(index, token);
+            } else {
+                self.commands.simple(command::DESTROY, 0, token);
+            }
         }
     }
 }

@@ -143,13 +143,8 @@ impl Dispatcher {
     /// Takes a request that no member has away from its connection, and reads on.
     pub(crate) fn take_exchange(&mut self, token: u32, sequence: u32) -> Option<Exchange> {
         let client = self.clients.find(token)?;
-        let place = client
-            .exchanges
-            .iter()
-            .position(|exchange| exchange.sequence == sequence)?;
-        if client.arriving() == Some(sequence) {
-            Self::let_go(client, &mut self.commands);
-        }
+        let place = client.place_of(sequence)?;
+        Self::let_go(client, &mut self.commands, sequence);
         client.exchanges.remove(place)
     }
 }

@@ -3,12 +3,10 @@
 
 use std::sync::Arc;
 
+use portico_channel::Records;
 use portico_channel::layout::event;
-use portico_channel::schema::Record;
-use portico_channel::shared::{ApplicationEnd, Capacity, HostEnd};
-use portico_channel::{EventWriter, Records};
+use portico_channel::shared::ApplicationEnd;
 use portico_engine::Shard;
-use portico_sys::bell;
 
 use super::*;
 use crate::client::{Exchange, Stage};
@@ -17,11 +15,11 @@ use crate::flow::Flow;
 use crate::framing::AnswerState;
 use crate::host_wide::HostWide;
 use crate::limits::{BACKLOG_BYTES_OF_A_USER, BACKLOG_FREE_BYTES};
-use crate::member::{Member, NewMember};
 use crate::request::Facts;
+use crate::test_support::{member, record};
 use crate::user_memory::UserMemory;
 use crate::validation::Verdict;
-use crate::{BreakReason, MemberId, QueueId};
+use crate::{BreakReason, QueueId};
 
 const CLIENTS: u32 = 3;
 const PIECE_BYTES: usize = 60_000;
@@ -44,44 +42,11 @@ struct Model {
     bell: portico_sys::Bell,
 }
 
-fn record<R: Record>(words: R, payload: usize) -> Vec<u8> {
-    let mut memory = vec![0; payload + 128];
-    let mut writer = EventWriter::new(&mut memory);
-    writer.write(0, words, 0, payload).unwrap();
-    writer.written().to_vec()
-}
-
-/// A member of the one queue, its application's end, and what is rung when there is something to read.
-fn member(
-    id: u32,
-    host_wide: &HostWide,
-    memory: Arc<UserMemory>,
-) -> (Member, ApplicationEnd, portico_sys::Bell) {
-    let (end, channel) = HostEnd::create(Capacity {
-        events: 256 * 1024,
-        commands: 4096,
-    })
-    .unwrap();
-    let application = ApplicationEnd::open(channel).unwrap();
-    let (_, own) = bell().unwrap();
-    let (ringer, bell) = bell().unwrap();
-    let member = NewMember {
-        id: MemberId(id),
-        queue: QueueId(1),
-        end,
-        bell: own,
-        ringer: Arc::new(ringer),
-        load: Arc::default(),
-        memory,
-    };
-    let member = Member::new(member, host_wide.queue(QueueId(1)));
-    (member, application, bell)
-}
-
 impl Model {
     fn new() -> Self {
         let host_wide = Arc::new(HostWide::default());
-        let (member, application, bell) = member(1, &host_wide, UserMemory::unlimited());
+        let (member, application, bell) =
+            member(1, QueueId(1), &host_wide, UserMemory::unlimited());
         let mut dispatcher = Dispatcher::new(0, 0, true, host_wide);
         dispatcher.members.push(Some(member));
         for token in 0..CLIENTS {
@@ -127,6 +92,7 @@ impl Model {
             facts: Facts::default(),
             stage: Stage::With(index),
             receiving: true,
+            hold: Hold::default(),
             since_ms: 0,
             answer: AnswerState::Awaited,
             flow: Flow::default(),
@@ -137,7 +103,8 @@ impl Model {
         let client = self.client(token);
         client.known = vec![index];
         client.exchanges.push_back(exchange);
-        self.dispatcher.hold_back_if_behind(index, token);
+        let sequence = self.sequences[slot];
+        self.dispatcher.hold_back_if_behind(index, token, sequence);
     }
 
     /// Part of a body, which the engine tells only if it is wanted. Behind the last, the next upload begins.
@@ -151,7 +118,7 @@ impl Model {
     fn piece(&mut self, token: u32, last: bool) -> bool {
         let sequence = self.sequences[token as usize];
         let wish = self.wishes[token as usize];
-        if self.client(token).arriving() != Some(sequence) || wish == Wish::Nothing {
+        if self.client(token).arriving().next() != Some(sequence) || wish == Wish::Nothing {
             return false;
         }
         let bytes = match (last, wish) {
@@ -234,10 +201,9 @@ impl Model {
         for token in 0..CLIENTS {
             let wish = self.wishes[token as usize];
             let client = self.client(token);
-            let (hold, arriving) = (client.hold, client.arriving());
-            if arriving.is_none() {
-                assert_eq!(hold, Hold::default(), "a hold without a body: {history:?}");
-            }
+            let arriving = client.arriving().next();
+            let hold = arriving.and_then(|sequence| client.hold(sequence).copied());
+            let hold = hold.unwrap_or_default();
             assert_eq!(
                 hold.is_held(),
                 wish == Wish::Nothing,
@@ -329,9 +295,12 @@ fn nothing_holds_a_discarded_body() {
     model.command(command::DISCARD, 0);
     model.command(command::PAUSE, 0);
     model.answer(0);
-    assert!(!model.client(0).hold.is_held());
+    let sequence = model.sequences[0];
+    assert!(!model.client(0).hold(sequence).unwrap().is_held());
     model.body(0, true);
-    assert_eq!(model.client(0).hold, Hold::default());
+    let next = model.sequences[0];
+    assert_eq!(model.client(0).hold(sequence), None);
+    assert_eq!(model.client(0).hold(next), Some(&mut Hold::default()));
 }
 
 #[test]
@@ -339,7 +308,7 @@ fn the_end_of_a_member_lets_go_of_no_body_that_another_one_holds() {
     let mut model = Model::new();
     let mut shard = Shard::with_slots(0, 16).unwrap();
     let host_wide = HostWide::default();
-    let (other, _application, _bell) = member(2, &host_wide, UserMemory::unlimited());
+    let (other, _application, _bell) = member(2, QueueId(1), &host_wide, UserMemory::unlimited());
     model.dispatcher.attach(other, &shard).unwrap();
     // The first member is behind, and wants no more of a body that is held for it.
     while !model.dispatcher.member(0).unwrap().behind {
@@ -364,7 +333,7 @@ fn the_end_of_a_member_lets_go_of_no_body_that_another_one_holds() {
 fn a_member_that_is_told_ever_more_is_dropped_when_its_user_has_twice_the_memory() {
     let host_wide = HostWide::default();
     let user = UserMemory::limited();
-    let (mut member, ..) = member(1, &host_wide, Arc::clone(&user));
+    let (mut member, ..) = member(1, QueueId(1), &host_wide, Arc::clone(&user));
     let piece = record(event::Body::default(), 8000);
     let mut others = user.for_backlog();
     others.set(2 * BACKLOG_BYTES_OF_A_USER);
