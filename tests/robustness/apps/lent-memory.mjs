@@ -76,6 +76,16 @@ const ANSWERS = {
     writeAndTransfer(response, Uint8Array.from(pattern().subarray(0, 100)));
     setImmediate(() => response.end('more'));
   },
+  /** By Node's own `write`, as agents that have wrapped it call it. */
+  'kept-by-node': (response) => {
+    const write = (chunk) => http.OutgoingMessage.prototype.write.call(response, chunk);
+    response.cork();
+    write('before');
+    const bytes = Uint8Array.from(pattern().subarray(0, 100));
+    write(bytes);
+    structuredClone(bytes.buffer, { transfer: [bytes.buffer] });
+    setImmediate(() => response.end('more'));
+  },
   destroyed: (response) => {
     response.write(fresh());
     setTimeout(() => response.destroy(), 20);
@@ -197,7 +207,7 @@ const SCENES = {
   ...(onEngine && {
     'a transferred ArrayBuffer': (place) => takenAway(place, 'transferred', (buffer) => structuredClone(buffer, { transfer: [buffer] })),
     'an ArrayBuffer that is transferred before its bytes are handed over': async (place) => {
-      for (const name of ['kept', 'kept-small', 'kept-corked']) assert.equal((await visit(place, name)).whole, 0, name);
+      for (const name of ['kept', 'kept-small', 'kept-corked', 'kept-by-node']) assert.equal((await visit(place, name)).whole, 0, name);
     },
     'a shrunk ArrayBuffer': (place) => takenAway(place, 'shrunk', (buffer) => buffer.resize(MB)),
     'the memory of WebAssembly that has grown': (place) => takenAway(place, 'grown', (memory) => memory.grow(64)),

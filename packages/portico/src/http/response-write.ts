@@ -20,6 +20,8 @@ const { RESPONSE_FLAG_END, RESPONSE_FLAG_ACK } = layout;
 /** Chunks up to this total are joined before they are handed over. */
 const JOIN_BYTES = 16 * 1024;
 
+const NO_BYTES = new Uint8Array();
+
 type Stock = Record<string, (this: unknown, ...args: unknown[]) => unknown>;
 const stock = stockResponse as Stock;
 
@@ -157,12 +159,17 @@ export function takeBuffered(exchange: Exchange): void {
   const { response } = exchange;
   if (!Object.hasOwn(response, kChunkedBuffer)) return;
   const buffered = (response[kChunkedBuffer] as unknown[]).splice(0);
+  let missing = response[kChunkedLength] as number;
   response[kChunkedLength] = 0;
   for (let at = 0; at < buffered.length; at += 3) {
     const chunk = buffered[at] as string | Uint8Array;
     const encoding = (buffered[at + 1] ?? undefined) as BufferEncoding | undefined;
-    addPending(exchange, chunk, byteLength(chunk, encoding), encoding, buffered[at + 2] as Callback | undefined);
+    const length = byteLength(chunk, encoding);
+    missing -= length;
+    addPending(exchange, chunk, length, encoding, buffered[at + 2] as Callback | undefined);
   }
+  // Bytes that have gone from their chunk since it was written: see `hasLostBytes`.
+  if (missing > 0) addPending(exchange, NO_BYTES, missing, undefined, undefined);
   if (buffered.length > 0) exchange.wasCorked = true;
 }
 
