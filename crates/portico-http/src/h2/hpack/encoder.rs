@@ -8,6 +8,7 @@ use super::dynamic_table::{DynamicTable, ENTRY_OVERHEAD, EntryName};
 use super::static_table::{self, STATIC_COUNT};
 use super::{huffman, integer};
 use crate::h2::pseudo_field;
+use crate::semantics::FIELD_NAMES;
 use crate::semantics::field_name::{field_name_number, number_of};
 
 /// A field to be sent.
@@ -15,7 +16,7 @@ use crate::semantics::field_name::{field_name_number, number_of};
 pub struct OutgoingField<'a> {
     /// The name, in any case: it is sent in lower case (RFC 9113, section 8.2).
     pub name: &'a [u8],
-    /// Its number in [`crate::FIELD_NAMES`], 0 if it is not in the table.
+    /// Its number in [`crate::FIELD_NAMES`], which then stands for the name; 0 if it is not in the table.
     pub name_number: u16,
     /// The value.
     pub value: &'a [u8],
@@ -67,16 +68,16 @@ pub struct Encoder {
     name: Vec<u8>,
 }
 
-/// What is known of the fields that were sent.
+/// What is known of the fields that were sent: the last two of each bucket of hashes, the last one first.
 #[derive(Debug)]
 struct Memory {
-    /// For a hash the number of the entry that was made last with it, from 1; 0: none.
-    entries: [u32; BUCKETS],
+    /// Numbers of the entries that were made, from 1; 0: none.
+    entries: [[u32; 2]; BUCKETS],
     /// Hashes of fields that were sent and are no entry.
-    seen: [u32; BUCKETS],
+    seen: [[u32; 2]; BUCKETS],
 }
 
-const BUCKETS: usize = 128;
+const BUCKETS: usize = 64;
 
 impl Encoder {
     /// With a dynamic table of at most this size, which the peer has allowed. Before its SETTINGS that is 4,096 (RFC
@@ -130,36 +131,39 @@ impl Encoder {
             return literal(out, &mut self.name, Kind::NeverIndexed, field);
         }
         let hash = hash(field);
-        let bucket = hash as usize % BUCKETS;
+        // The highest bits: the lowest is always set.
+        let bucket = (hash >> (u32::BITS - BUCKETS.ilog2())) as usize;
         let memory = self.memory.get_or_insert_with(|| {
             Box::new(Memory {
-                entries: [0; BUCKETS],
-                seen: [0; BUCKETS],
+                entries: [[0; 2]; BUCKETS],
+                seen: [[0; 2]; BUCKETS],
             })
         });
-        let age = self.inserted.wrapping_sub(memory.entries[bucket]);
-        if memory.entries[bucket] != 0
-            && let Some((bytes, name)) = self.table.entry(age as usize)
-            && is_field(bytes, name, field)
-        {
-            return integer::encode::<7>(out, 0x80, STATIC_COUNT + 1 + age);
+        for number in memory.entries[bucket] {
+            let age = self.inserted.wrapping_sub(number);
+            if number != 0
+                && let Some((bytes, name)) = self.table.entry(age as usize)
+                && is_field(bytes, name, field)
+            {
+                return integer::encode::<7>(out, 0x80, STATIC_COUNT + 1 + age);
+            }
         }
         let size = field.name.len() + field.value.len() + ENTRY_OVERHEAD;
-        let is_repeated = memory.seen[bucket] == hash;
-        memory.seen[bucket] = hash;
+        let is_repeated = memory.seen[bucket].contains(&hash);
         if !is_repeated || size > self.table.max_size() as usize / 2 {
+            remember(&mut memory.seen[bucket], hash);
             return literal(out, &mut self.name, Kind::NotIndexed, field);
         }
         self.inserted = self.inserted.wrapping_add(1).max(1);
-        memory.entries[bucket] = self.inserted;
+        remember(&mut memory.entries[bucket], self.inserted);
         literal(out, &mut self.name, Kind::Indexed, field);
-        lower_case(&mut self.name, field.name);
+        let lower = lower_case(&mut self.name, field);
         let name = EntryName {
             length: field.name.len() as u32,
             number: field.name_number,
             is_valid: true,
         };
-        self.table.insert(&[&self.name, field.value], name);
+        self.table.insert(&[lower, field.value], name);
     }
 }
 
@@ -208,6 +212,13 @@ fn status_digits(status: u16) -> [u8; 3] {
     [100, 10, 1].map(|unit| b'0' + (status / unit % 10) as u8)
 }
 
+/// Puts a number first, and drops the last.
+fn remember(bucket: &mut [u32; 2], number: u32) {
+    if bucket[0] != number {
+        *bucket = [number, bucket[0]];
+    }
+}
+
 /// How a literal is to be treated by the peer.
 #[derive(Clone, Copy)]
 enum Kind {
@@ -225,16 +236,22 @@ fn literal(out: &mut Vec<u8>, name: &mut Vec<u8>, kind: Kind, field: &OutgoingFi
         Kind::NeverIndexed => integer::encode::<4>(out, 0x10, index),
     }
     if index == 0 {
-        lower_case(name, field.name);
-        string(out, name);
+        string(out, lower_case(name, field));
     }
     string(out, field.value);
 }
 
-fn lower_case(to: &mut Vec<u8>, name: &[u8]) {
-    to.clear();
-    to.extend_from_slice(name);
-    to.make_ascii_lowercase();
+/// A field's name as it is sent. Known ones are at hand.
+fn lower_case<'a>(room: &'a mut Vec<u8>, field: &OutgoingField<'_>) -> &'a [u8] {
+    if field.name_number != 0
+        && let Some(name) = FIELD_NAMES.get(usize::from(field.name_number))
+    {
+        return name.as_bytes();
+    }
+    room.clear();
+    room.extend_from_slice(field.name);
+    room.make_ascii_lowercase();
+    room
 }
 
 /// Appends a string literal, in the shorter form.
@@ -254,7 +271,11 @@ fn is_field(bytes: &[u8], name: EntryName, field: &OutgoingField<'_>) -> bool {
     let Some((known, value)) = bytes.split_at_checked(name.length as usize) else {
         return false;
     };
-    value == field.value && known.eq_ignore_ascii_case(field.name)
+    let is_name = match field.name_number {
+        0 => known.eq_ignore_ascii_case(field.name),
+        number => number == name.number,
+    };
+    is_name && value == field.value
 }
 
 /// Never 0. A name that is not in the table counts by its length alone: its value tells it from others.
