@@ -15,7 +15,8 @@ function limitsOfSources() {
   return sources.filter((name) => name.includes('/src/')).flatMap((name) => {
     const isTable = /\/limits\.rs$/.test(name);
     const constants = [...textOf(name).split('#[cfg(test)]')[0].matchAll(CONSTANT)];
-    return constants.filter(([, limit]) => isTable || limit.startsWith('MAX_')).map(([, limit, value]) => `${name.replace('portico-', '')} ${limit} ${value}`);
+    // `Self(5)`: the number of a setting that another one is a limit of.
+    return constants.filter(([, limit, value]) => (isTable || limit.startsWith('MAX_')) && !value.startsWith('Self(')).map(([, limit, value]) => `${name.replace('portico-', '')} ${limit} ${value}`);
   });
 }
 

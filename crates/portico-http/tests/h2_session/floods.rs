@@ -2,7 +2,8 @@
 
 use portico_http::h2::frame::{FrameKind, Setting, flag, write_settings};
 use portico_http::h2::{
-    ConnectionError, ErrorCode, Event, MAX_CONTINUATIONS, SessionLimits, SessionOptions,
+    ConnectionError, ErrorCode, Event, MAX_CONTINUATIONS, MAX_OUTSTANDING_SETTINGS, SessionLimits,
+    SessionOptions,
 };
 
 use crate::peer::{GET, Peer};
@@ -302,4 +303,20 @@ fn settings_that_are_not_acknowledged() {
     let late = peer.session.handle_timeout(11_000, &mut peer.out);
     assert_eq!(late.unwrap_err().code, ErrorCode::SETTINGS_TIMEOUT);
     assert_eq!(peer.sent().pop().unwrap().kind, FrameKind::GOAWAY);
+}
+
+#[test]
+fn so_many_of_our_settings_wait_for_their_acknowledgement_and_no_more() {
+    let mut peer = Peer::silent(&SessionOptions::default());
+    let settings = *peer.session.local_settings();
+    let mut changed = 1; // the first ones are on their way
+    while peer
+        .session
+        .change_settings(settings, &mut peer.out)
+        .is_ok()
+    {
+        changed += 1;
+        assert!(changed <= 100);
+    }
+    assert_eq!(changed, MAX_OUTSTANDING_SETTINGS);
 }
