@@ -120,8 +120,10 @@ fn a_field_block_may_come_in_parts() {
     peer.frame(FrameKind::HEADERS, flag::END_STREAM, 1, first);
     peer.frame(FrameKind::CONTINUATION, 0, 1, &rest[..2]);
     assert_eq!(peer.events(), []);
+    assert!(peer.session.is_in_field_block());
     peer.frame(FrameKind::CONTINUATION, flag::END_HEADERS, 1, &rest[2..]);
     assert!(matches!(peer.events()[..], [Event::Request(_)]));
+    assert!(!peer.session.is_in_field_block());
     assert!(peer.session.head().unwrap().is_complete);
     peer.request(3, true);
 }

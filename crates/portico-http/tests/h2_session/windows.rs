@@ -205,3 +205,30 @@ fn nothing_stands_between_the_header_of_data_and_its_bytes() {
     let kinds: Vec<FrameKind> = peer.sent().iter().map(|frame| frame.kind).collect();
     assert_eq!(kinds, [FrameKind::WINDOW_UPDATE, FrameKind::DATA]);
 }
+
+#[test]
+fn the_window_of_the_connection_can_be_changed() {
+    let mut peer = Peer::new(&SessionOptions::default());
+    peer.session.set_connection_window(200_000, &mut peer.out);
+    let increment = 200_000_u32 - 65_535;
+    assert_eq!(peer.sent()[0].payload, increment.to_be_bytes());
+    peer.session.set_connection_window(150_000, &mut peer.out);
+    assert_eq!(peer.sent(), []);
+    let key = peer.request(1, false);
+    // What is released makes up for the 50,000 first.
+    for (round, expected) in [(0, None), (1, None), (2, None), (3, Some(78_000_u32))] {
+        peer.data(1, &[0; 16_000], false);
+        peer.data(1, &[0; 16_000], false);
+        peer.events();
+        peer.session.release(key, 32_000, &mut peer.out);
+        let sent = peer.sent();
+        let update = sent.iter().find(|frame| frame.stream == 0);
+        let update = update.map(|frame| frame.payload.clone());
+        assert_eq!(
+            update,
+            expected.map(|size| size.to_be_bytes().to_vec()),
+            "{round}"
+        );
+        peer.window(1, 1);
+    }
+}

@@ -208,10 +208,10 @@ impl Session {
 
     /// The same for the connection's window.
     pub(super) fn release_connection(&mut self, count: u32, out: &mut Vec<u8>) {
-        self.credit = self.credit.saturating_add(count);
-        if self.credit > 0 && self.credit >= self.options.connection_window / 2 {
-            write_window_update(out, 0, self.credit);
-            self.receive_window += i64::from(self.credit);
+        self.credit += i64::from(count);
+        if self.credit > 0 && self.credit >= i64::from(self.options.connection_window / 2) {
+            write_window_update(out, 0, self.credit as u32);
+            self.receive_window += self.credit;
             self.credit = 0;
         }
     }

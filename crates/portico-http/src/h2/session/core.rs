@@ -18,7 +18,7 @@ use crate::h2::field_section::FieldSection;
 use crate::h2::frame::{write_rst_stream, write_settings, write_window_update};
 use crate::h2::head::Head;
 use crate::h2::hpack::{Decoder, Encoder};
-use crate::h2::limits::{FloodLimit, MAX_OUTSTANDING_SETTINGS};
+use crate::h2::limits::{FloodLimit, MAX_OUTSTANDING_SETTINGS, MAX_WINDOW};
 use crate::h2::priority::Priority;
 
 /// The window of a connection before anything is said of it (RFC 9113, section 6.9.2).
@@ -54,7 +54,8 @@ pub struct Session {
 
     // Windows of the connection.
     pub(super) receive_window: i64,
-    pub(super) credit: u32,
+    /// Bytes that were released, and that the peer has not been told of; less than 0 where the window was made smaller.
+    pub(super) credit: i64,
     pub(super) send_window: i64,
     /// Since when answers wait for it; `u64::MAX`: none does.
     pub(super) blocked_since_ms: u64,
@@ -153,6 +154,21 @@ impl Session {
         write_settings(out, &settings.entries(&known, false));
         self.unacknowledged.push_back((settings, self.now_ms));
         Ok(())
+    }
+
+    /// Changes how many bytes all request bodies together may have under way or unread, at most 2^31 - 1. Less than before takes effect as
+    /// the application reads: what has been allowed can't be taken back.
+    pub fn set_connection_window(&mut self, size: u32, out: &mut Vec<u8>) {
+        let size = size.min(MAX_WINDOW as u32);
+        self.credit += i64::from(size) - i64::from(self.options.connection_window);
+        self.options.connection_window = size;
+        self.release_connection(0, out);
+    }
+
+    /// Whether a field block has begun and not ended. Such a client may be waited for only so long.
+    #[must_use]
+    pub fn is_in_field_block(&self) -> bool {
+        self.phase == Phase::Continuation
     }
 
     /// Our settings as far as the peer has acknowledged them.
