@@ -10,6 +10,7 @@
 import { type Exchange, kExchange } from './exchange';
 import type { Response } from './server-response';
 import { kOutHeaders, stockResponse } from './stock';
+import { callStock } from '../node/stack';
 
 /** A name that Node's check has passed. */
 interface KnownName {
@@ -100,7 +101,7 @@ function isValid(known: KnownName, value: string): boolean {
 
 /** Node's method, with its checks and errors. A name that passed them is known from now on. */
 function setSlowly(response: Response, name: unknown, value: unknown): Response {
-  stock.setHeader.call(response, name, value);
+  callStock(() => stock.setHeader.call(response, name, value));
   // Names that look like numbers are ordered otherwise by the map.
   if (names.size < NAMES && typeof name === 'string' && !names.has(name) && !/^\d+$/.test(name)) {
     names.set(name, { key: name.toLowerCase(), valid: '' });

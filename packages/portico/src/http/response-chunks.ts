@@ -7,6 +7,7 @@ import { bodyNotAllowed, unknownEncoding } from './errors';
 import type { Callback, Exchange } from './exchange';
 import type { Response } from './server-response';
 import { stockResponse } from './stock';
+import { callStock } from '../node/stack';
 
 type Stock = Record<string, (this: unknown, ...args: unknown[]) => unknown>;
 const stock = stockResponse as Stock;
@@ -24,7 +25,7 @@ export function checkedChunk(chunk: unknown): Chunk {
 
 /** Node's own words for a chunk of the wrong type. */
 export function rejectChunk(chunk: unknown): never {
-  stock.write.call({ finished: false }, chunk);
+  callStock(() => stock.write.call({ finished: false }, chunk));
   throw new TypeError('Invalid chunk');
 }
 

@@ -13,6 +13,7 @@ import type { Exchange } from './exchange';
 import type { Field } from './header-fields';
 import type { Response } from './server-response';
 import { kOutHeaders, kUniqueHeaders } from './stock';
+import { beginAtMethod } from '../node/stack';
 
 type HeaderMap = Record<string, [string, unknown]>;
 /** What `writeHead` takes: an object, or an array of names and values alternating or in pairs. */
@@ -27,15 +28,24 @@ const NO_FIELDS: Field[] = [];
 
 /** Fixes the response's head. `headers` is what `writeHead` was given, or `SET_BEFORE`. */
 export function storeHead(response: Response, exchange: Exchange, status: number, reason: string, headers: HeaderArgument): void {
-  const head = headers === SET_BEFORE && exchange.hasMap
+  let head: Head;
+  try {
+    head = makeHead(response, exchange, status, reason, headers);
+    decideFraming(response, exchange, head);
+  } catch (error) {
+    throw beginAtMethod(error);
+  }
+  exchange.head = head;
+}
+
+function makeHead(response: Response, exchange: Exchange, status: number, reason: string, headers: HeaderArgument): Head {
+  return headers === SET_BEFORE && exchange.hasMap
     ? headOfMap(response, exchange, status, reason)
     : Array.isArray(headers) && headers !== SET_BEFORE
       ? headOfArray(response, status, reason, headers)
       : headers === SET_BEFORE || headers === undefined || headers === null
         ? headOfList(response, exchange, status, reason)
         : headOfObject(response, exchange, status, reason, headers as Record<string, unknown>);
-  decideFraming(response, exchange, head);
-  exchange.head = head;
 }
 
 function emptyHead(status: number, reason: string): Head {

@@ -19,6 +19,7 @@ import { SocketHandle } from './socket-handle';
 import { toBytes, writeMany, writeOne, writeShared } from './socket-writes';
 import { defineServer, hideTunnelHandle } from './tunnel-handle';
 import type { WrittenChunk } from './writer';
+import { callStock } from '../node/stack';
 
 /** Key of a socket's connection. */
 export const kConnection = Symbol('portico.connection');
@@ -288,9 +289,9 @@ let probe: Socket | undefined;
 const MAX_TIMER_MS = 0x7fffffff;
 
 function timerDuration(milliseconds: number, callback: (() => void) | undefined): number {
-  probe ??= new net.Socket();
-  probe.setTimeout(milliseconds, callback);
-  probe.setTimeout(0, callback);
+  const socket = probe ??= new net.Socket();
+  callStock(() => socket.setTimeout(milliseconds, callback));
+  socket.setTimeout(0, callback);
   return Math.min(milliseconds, MAX_TIMER_MS);
 }
 

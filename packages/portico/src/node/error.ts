@@ -1,5 +1,7 @@
 /** Errors that look like Node's own. */
 
+import { beginAtMethod } from './stack';
+
 type ErrorConstructorLike = new (message: string) => Error;
 
 /** An error as Node's own look: `name` stays the class's, `code` is set, the stack names both. */
@@ -8,7 +10,7 @@ export function nodeError(code: string, message: string, Base: ErrorConstructorL
   Error.captureStackTrace?.(error, nodeError);
   Object.defineProperty(error, 'name', { value: `${error.name} [${code}]`, configurable: true, writable: true });
   // The stack is formatted at its first reading, with the name of that moment.
-  void error.stack;
+  beginAtMethod(error);
   delete (error as { name?: string }).name;
   error.code = code;
   Object.defineProperty(error, 'toString', {
