@@ -137,7 +137,7 @@ impl Dispatcher {
             return;
         };
         if exchange.answer.has_begun() && exchange.facts.has_stream {
-            exchange.receiving = false;
+            exchange.end_body();
             self.commands.write(
                 0,
                 command::Reset {

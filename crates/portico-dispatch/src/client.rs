@@ -127,6 +127,15 @@ pub(crate) enum Stage {
     With(MemberIndex),
 }
 
+impl Exchange {
+    /// No more of its body comes: nothing holds that, and its place among uploads is free.
+    pub(crate) fn end_body(&mut self) {
+        self.receiving = false;
+        self.hold = Hold::default();
+        self.upload = None;
+    }
+}
+
 impl Client {
     /// A connection that an `OPEN` record tells of.
     pub(crate) fn opened(open: View<'_, event::Open>, admission: Option<Admission>) -> Self {

@@ -154,9 +154,7 @@ impl Dispatcher {
         };
         exchange.since_ms = self.now_ms;
         if is_end {
-            exchange.receiving = false;
-            exchange.hold = Hold::default();
-            exchange.upload = None;
+            exchange.end_body();
         }
         match exchange.stage {
             Stage::With(index) => self.tell_body(index, bytes),
@@ -226,8 +224,7 @@ impl Dispatcher {
         let Some(exchange) = client.exchange(sequence) else {
             return;
         };
-        // No more of its body comes.
-        exchange.receiving = false;
+        exchange.end_body();
         let (stage, queue) = (exchange.stage, exchange.queue);
         if let Stage::With(index) = stage {
             self.tell(index, bytes);

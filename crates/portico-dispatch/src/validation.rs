@@ -219,7 +219,7 @@ impl Dispatcher {
     fn expect_no_more(&mut self, token: u32, sequence: u32) {
         let client = self.clients.find(token).filter(|client| client.has_streams);
         if let Some(exchange) = client.and_then(|client| client.exchange(sequence)) {
-            exchange.receiving = false;
+            exchange.end_body();
         }
     }
 

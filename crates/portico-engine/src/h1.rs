@@ -50,7 +50,7 @@ impl H1 {
 
     /// The first request may come from now on.
     pub(crate) fn start(&mut self, now_ms: u64) {
-        self.input.message_started_ms = now_ms;
+        self.input.start_message(now_ms);
     }
 
     /// Nothing can be read or written any more.
@@ -108,17 +108,7 @@ impl H1 {
         headers_ms: u64,
         request_ms: u64,
     ) -> bool {
-        let started = self.input.message_started_ms;
-        if started == 0 {
-            return false;
-        }
-        let in_head = matches!(self.input.phase, Phase::Head);
-        let late = |limit: u64| limit != 0 && started + limit <= now_ms;
-        let is_late = (in_head && late(headers_ms)) || late(request_ms);
-        if is_late {
-            self.input.message_started_ms = 0;
-        }
-        is_late
+        self.input.is_late(now_ms, headers_ms, request_ms)
     }
 
     /// A number that tells the body that the peer is waited for from others, and from itself before it was paused.
@@ -215,8 +205,7 @@ impl H1 {
 
     /// What comes from now on is the application's as it is.
     fn become_raw(&mut self) {
-        self.input.phase = Phase::Raw;
-        self.input.message_started_ms = 0;
+        self.input.enter(Phase::Raw);
         self.exchanges.remove_arriving();
     }
 
@@ -228,9 +217,8 @@ impl H1 {
             return;
         }
         self.exchanges.end_request();
-        self.input.message_started_ms = 0;
         if self.input.keep_alive {
-            self.input.phase = Phase::Head;
+            self.input.enter(Phase::Head);
         } else {
             self.input.ignore_the_rest();
         }

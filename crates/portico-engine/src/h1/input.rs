@@ -144,9 +144,47 @@ impl Input {
 
     /// What the peer still sends is read and dropped, within bounds.
     pub(super) fn ignore_the_rest(&mut self) {
-        self.phase = Phase::Ignored { left: LINGER_BYTES };
+        self.enter(Phase::Ignored { left: LINGER_BYTES });
         self.taken_over = None;
+    }
+
+    /// So many bytes have been dropped of the `left` that may be. Returns them.
+    pub(super) fn ignore(&mut self, count: usize, left: u64) -> usize {
+        let left = left.saturating_sub(u64::try_from(count).unwrap_or(u64::MAX));
+        self.phase = if left == 0 {
+            Phase::Stopped
+        } else {
+            Phase::Ignored { left }
+        };
+        count
+    }
+
+    /// Enters a phase in which no message is in work, or none that has come in time.
+    #[inline]
+    pub(super) fn enter(&mut self, phase: Phase) {
+        self.phase = phase;
         self.message_started_ms = 0;
+    }
+
+    /// A message may take its time from `now_ms` on.
+    #[inline]
+    pub(super) fn start_message(&mut self, now_ms: u64) {
+        self.message_started_ms = now_ms;
+    }
+
+    /// Whether the head or the whole of the message in work has taken too long. Said once for a message.
+    pub(super) fn is_late(&mut self, now_ms: u64, headers_ms: u64, request_ms: u64) -> bool {
+        let started = self.message_started_ms;
+        if started == 0 {
+            return false;
+        }
+        let in_head = matches!(self.phase, Phase::Head);
+        let late = |limit: u64| limit != 0 && started + limit <= now_ms;
+        let is_late = (in_head && late(headers_ms)) || late(request_ms);
+        if is_late {
+            self.message_started_ms = 0;
+        }
+        is_late
     }
 
     /// Keeps bytes that can be parsed as they are.

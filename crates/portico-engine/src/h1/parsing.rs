@@ -220,7 +220,7 @@ impl H1 {
                 Phase::Raw => Ok(self.parse_raw(transport, turn.events, input)?),
                 Phase::Ignored { left } => {
                     self.write_later_client_error(transport, turn.events, input)?;
-                    Ok(Step::Used(self.ignore(input, left)))
+                    Ok(Step::Used(self.input.ignore(input.len(), left)))
                 }
                 Phase::Upgrade { .. } | Phase::Waiting | Phase::Stopped => {
                     return Ok(Pause::Blocked);
@@ -251,7 +251,7 @@ impl H1 {
             return Ok(Ok(Step::Used(leading_blank(input))));
         }
         if self.input.message_started_ms == 0 {
-            self.input.message_started_ms = core.clock.now_ms();
+            self.input.start_message(core.clock.now_ms());
         }
         let Some(listener) = core.listeners.find(transport.listener()) else {
             return Err(Stop::Close(0));
@@ -317,25 +317,14 @@ impl H1 {
         }
         if head.upgrade {
             let attached = input.len() - to_usize(head.head_bytes).min(input.len());
-            self.input.phase = Phase::Upgrade {
+            self.input.enter(Phase::Upgrade {
                 framing: head.framing,
                 attached,
-            };
-            self.input.message_started_ms = 0;
+            });
         } else if !self.input.begin_body(head.framing) {
             self.message_complete();
         }
         Ok(Step::Used(to_usize(head.head_bytes)))
-    }
-
-    fn ignore(&mut self, input: &[u8], left: u64) -> usize {
-        let left = left.saturating_sub(u64::try_from(input.len()).unwrap_or(u64::MAX));
-        self.input.phase = if left == 0 {
-            Phase::Stopped
-        } else {
-            Phase::Ignored { left }
-        };
-        input.len()
     }
 
     /// The peer broke the protocol. Tells the application with the packet and the place in it, and stops listening to the

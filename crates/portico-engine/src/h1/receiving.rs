@@ -34,7 +34,7 @@ impl H1 {
         }
         self.input.taken_over = Some(TakenOver::Untold);
         if self.input.begin_body(framing) {
-            self.input.message_started_ms = core.clock.now_ms();
+            self.input.start_message(core.clock.now_ms());
         } else {
             self.become_raw();
         }
@@ -46,7 +46,7 @@ impl H1 {
     pub(crate) fn proceed(&mut self, transport: &mut Transport, core: &mut Core) {
         if let Phase::Upgrade { framing, .. } = self.input.phase {
             if self.input.begin_body(framing) {
-                self.input.message_started_ms = core.clock.now_ms();
+                self.input.start_message(core.clock.now_ms());
             } else {
                 self.message_complete();
             }

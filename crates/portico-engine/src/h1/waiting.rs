@@ -35,9 +35,8 @@ impl H1 {
     /// The request that comes next waits.
     pub(super) fn wait(&mut self, transport: &mut Transport, core: &mut Core, sequence: u32) {
         self.waiting = Some(Box::new(Waiting::begin(core, sequence)));
-        self.input.phase = Phase::Waiting;
         // Its client has sent the head in time.
-        self.input.message_started_ms = 0;
+        self.input.enter(Phase::Waiting);
         transport.become_busy();
     }
 
@@ -65,7 +64,7 @@ impl H1 {
         let is_waiting =
             matches!(self.input.phase, Phase::Waiting) && waiting.settle(sequence, offered);
         if is_waiting && !waiting.is_open() {
-            self.input.phase = Phase::Head;
+            self.input.enter(Phase::Head);
             self.look_again(transport, core);
         }
         is_waiting
