@@ -6,7 +6,7 @@ import { otherArrivals } from './rows.mjs';
 /** How often a row is run on the same version beside others once a drive differs. */
 const TOGETHER = 3;
 /** How often another row, or the newest Node, is asked. */
-const ASKED = 2;
+const ASKED = 4;
 
 /** node:http, as rows need it. `newest` starts the newest Node's drive; undefined: `stock` is one. */
 export class Oracle {
