@@ -313,13 +313,18 @@ impl Dispatcher {
                         client.refuser = Some(index);
                         self.tell(index, bytes);
                     }
-                    None if client.exchanges.is_empty() => {
-                        self.commands.raw(token, 0, answers::TIMEOUT);
-                        self.commands
-                            .simple(command::SHUTDOWN, shutdown_flag::CLOSE, token);
+                    // As node:http: it ends with what is in flight, and no earlier answer waits for it.
+                    _ => {
+                        let mut exchanges = client.exchanges.iter();
+                        let has_begun = exchanges.any(|exchange| exchange.answer.has_begun());
+                        if has_begun || client.tunnel.is_some() {
+                            self.commands.simple(command::DESTROY, 0, token);
+                        } else {
+                            self.commands.raw(token, 0, answers::TIMEOUT);
+                            self.commands
+                                .simple(command::SHUTDOWN, shutdown_flag::CLOSE, token);
+                        }
                     }
-                    // Earlier requests are not answered; the engine tells again.
-                    _ => {}
                 }
             }
             timeout_kind::INACTIVE

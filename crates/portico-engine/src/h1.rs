@@ -149,7 +149,6 @@ impl H1 {
                 self.refuse(transport, core, events, code, (&[], 0))?;
             }
             Phase::Upgrade { .. } | Phase::Raw => transport.write_peer_end(core, events, 0)?,
-            Phase::Stopped => {}
             _ if !self.exchanges.is_answered() => transport.write_peer_end(core, events, 0)?,
             _ => {}
         }

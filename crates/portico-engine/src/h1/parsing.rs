@@ -142,10 +142,12 @@ impl H1 {
         transport.is_paused() || self.exchanges.len() >= core.pipelined_requests
     }
 
-    /// Whether nothing is parsed for want of answers alone: as many are due as may be, or an upgrade stands behind some.
+    /// Whether nothing is parsed for want of answers alone: as many are due as may be, an upgrade stands behind some, or
+    /// nothing more of the peer is wanted.
     pub(crate) fn waits_for_answers(&self, transport: &Transport, core: &Core) -> bool {
         match self.input.phase {
             Phase::Upgrade { .. } => self.exchanges.len() > 1,
+            Phase::Stopped => !self.exchanges.is_answered(),
             Phase::Head => {
                 !transport.is_paused() && self.exchanges.len() >= core.pipelined_requests
             }

@@ -1,7 +1,7 @@
 //! Peers that have ended their side behind requests that are not read for now, on a clock of the tests' own.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 
@@ -11,7 +11,7 @@ use portico_channel::{CommandWriter, EventWriter, Records, Response};
 use super::tests::{adopted, pass};
 use super::*;
 use crate::ListenerOptions;
-use crate::limits::UNREAD_END_MS;
+use crate::limits::{LINGER_BYTES, UNREAD_END_MS};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 const UPGRADE: &str = "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n";
@@ -30,19 +30,30 @@ struct Peer {
 impl Peer {
     /// Sends its words and ends its side. Returns what is told of it, too.
     fn ended(words: &str) -> (Self, Vec<Told>) {
+        let mut peer = Self::connected(words);
+        peer.stream.shutdown(Shutdown::Write).unwrap();
+        let told = peer.told();
+        (peer, told)
+    }
+
+    /// The same without its end.
+    fn begun(words: &str) -> (Self, Vec<Told>) {
+        let mut peer = Self::connected(words);
+        let told = peer.told();
+        (peer, told)
+    }
+
+    fn connected(words: &str) -> Self {
         let mut shard = Shard::new().unwrap();
         shard.limit_pipelining(MOST);
         let listener = shard.create_listener(ListenerOptions::default());
         let stream = adopted(&mut shard, listener, words);
-        stream.shutdown(Shutdown::Write).unwrap();
-        let mut peer = Self {
+        Self {
             shard,
             stream,
             token: 0,
             answered: 0,
-        };
-        let told = peer.told();
-        (peer, told)
+        }
     }
 
     /// What the next turns tell.
@@ -157,6 +168,35 @@ fn an_end_with_nothing_before_it_is_told_at_once() {
     assert_eq!(told.last(), Some(&Told::End));
     assert_eq!(peer.after(UNREAD_END_MS), []);
     assert_eq!(peer.answer(8), [Told::Closed]);
+}
+
+#[test]
+fn an_end_behind_bytes_that_are_not_wanted_is_told() {
+    let last = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    for more in [0, 1, 100_000, LINGER_BYTES, LINGER_BYTES + 100_000] {
+        let (mut peer, mut told) = Peer::begun(last);
+        let mut left = usize::try_from(more).unwrap();
+        while left > 0 {
+            let count = peer.stream.write(&vec![b'x'; left.min(30_000)]);
+            left -= *count.as_ref().unwrap_or(&0);
+            let news = peer.told();
+            // What is no more read stays in the kernel.
+            if news.is_empty() && count.is_err() {
+                break;
+            }
+            told.extend(news);
+        }
+        peer.stream.shutdown(Shutdown::Write).unwrap();
+        told.extend(peer.told());
+        assert_eq!(told[0], Told::Request);
+        if told.len() == 1 {
+            told.extend(peer.after(UNREAD_END_MS + 1));
+        }
+        assert!(
+            matches!(told[1..], [Told::End | Told::UnreadEnd]),
+            "{more}: {told:?}"
+        );
+    }
 }
 
 #[test]
