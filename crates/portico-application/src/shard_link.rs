@@ -255,7 +255,7 @@ impl ShardLink {
             }
             Parcel::Gone => {
                 let mut end = CommandWriter::new();
-                end.simple(command::DESTROY, destroy_flag::RESET, token);
+                end.write(destroy_flag::RESET, command::Destroy { token }, &[]);
                 self.write(&[end.as_bytes()]);
             }
         }

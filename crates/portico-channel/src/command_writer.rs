@@ -176,34 +176,20 @@ impl CommandWriter {
         self.write(0, words, &[reason, fields]);
     }
 
-    /// A command that says only of which request it is: `PAUSE`, `RESUME`, `DISCARD`.
-    pub fn about_request(&mut self, kind: u32, token: u32, sequence: u32) {
-        self.record(kind, 0, &[token, sequence], &[]);
-    }
-
-    /// Appends a record of any words (behind the head) and payload: for tests of what no application writes.
-    pub fn record(&mut self, kind: u32, flags: u32, words: &[u32], payload: &[&[u8]]) {
+    /// Appends a record of any kind, words (the token first) and payload: what no table lists. For marks that do not leave
+    /// the process, and for tests of what no application writes.
+    pub fn unlisted(&mut self, kind: u32, flags: u32, words: &[u32], payload: &[&[u8]]) {
         let length: usize = payload.iter().map(|part| part.len()).sum();
-        let size = 8 + words.len() * 4 + padded(length);
-        self.bytes.reserve(size);
-        self.word(to_word(size));
-        self.word(kind | flags << 8);
-        for &word in words {
-            self.word(word);
+        let size = schema::HEAD_BYTES + size_of_val(words) + padded(length);
+        let end = self.bytes.len() + size;
+        let head = schema::head(to_word(size), kind, flags);
+        self.bytes.extend_from_slice(&head);
+        for word in words {
+            self.bytes.extend_from_slice(&word.to_le_bytes());
         }
         for part in payload {
             self.bytes.extend_from_slice(part);
         }
-        self.bytes
-            .resize(self.bytes.len() + padded(length) - length, 0);
-    }
-
-    /// A command that says only of which connection or listener it is.
-    pub fn simple(&mut self, kind: u32, flags: u32, token: u32) {
-        self.record(kind, flags, &[token, 0], &[]);
-    }
-
-    fn word(&mut self, word: u32) {
-        self.bytes.extend_from_slice(&word.to_le_bytes());
+        self.bytes.resize(end, 0);
     }
 }

@@ -189,8 +189,8 @@ mod tests {
         let mut commands = CommandWriter::new();
         let division = Division::among(4);
         let token = token_of(division.first_slot(2) + 5, 3);
-        commands.simple(command::TAKE_OVER, 0, token);
-        commands.simple(command::CLOSE_IDLE, 0, 7);
+        commands.write(0, command::TakeOver { token }, &[]);
+        commands.write(0, command::CloseIdle { listener: 7 }, &[]);
         commands.template(9, b"OK", b"");
         let recipients: Vec<_> = Records::new(commands.as_bytes())
             .map(|record| division.recipient_of(record.unwrap()))

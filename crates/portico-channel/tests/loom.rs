@@ -52,7 +52,7 @@ struct Bell {
 }
 
 #[test]
-fn nobody_sleeps_over_a_record() {
+fn no_side_sleeps_over_a_record() {
     loom::model(|| {
         let (mut writer, mut reader) = ring(64);
         let sleeper = Arc::new(Sleeper::default());

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reservation_names_somebody() {
+    fn a_reservation_names_a_user_or_a_group() {
         let parse = |arguments: &[&str]| {
             Cli::try_parse_from(
                 ["portico", "reserve", "add", "http://+:80/"]

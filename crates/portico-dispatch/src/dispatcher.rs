@@ -183,7 +183,7 @@ impl Dispatcher {
     /// Answers a request ourselves. It has no exchange any more.
     pub(crate) fn refuse(&mut self, token: u32, exchange: &Exchange, refusal: Refusal) {
         if exchange.facts.upgrade {
-            self.commands.simple(command::PROCEED, 0, token);
+            self.commands.write(0, command::Proceed { token }, &[]);
         }
         let client = self.clients.find(token);
         let is_last = client.is_none_or(|client| client.exchanges.is_empty());
@@ -194,7 +194,7 @@ impl Dispatcher {
         if is_stream && exchange.receiving {
             let sequence = exchange.sequence;
             self.commands
-                .about_request(command::DISCARD, token, sequence);
+                .write(0, command::Discard { token, sequence }, &[]);
         }
         let answer = refusal.answer(keep);
         let is_head = exchange.facts.head;
@@ -228,7 +228,7 @@ impl Dispatcher {
             if let Some(bytes) = client.refusal.take() {
                 self.commands.raw(token, 0, bytes);
                 self.commands
-                    .simple(command::SHUTDOWN, shutdown_flag::CLOSE, token);
+                    .write(shutdown_flag::CLOSE, command::Shutdown { token }, &[]);
             }
             return;
         };

@@ -318,11 +318,14 @@ impl Dispatcher {
                         let mut exchanges = client.exchanges.iter();
                         let has_begun = exchanges.any(|exchange| exchange.answer.has_begun());
                         if has_begun || client.tunnel.is_some() {
-                            self.commands.simple(command::DESTROY, 0, token);
+                            self.commands.write(0, command::Destroy { token }, &[]);
                         } else {
                             self.commands.raw(token, 0, answers::TIMEOUT);
-                            self.commands
-                                .simple(command::SHUTDOWN, shutdown_flag::CLOSE, token);
+                            self.commands.write(
+                                shutdown_flag::CLOSE,
+                                command::Shutdown { token },
+                                &[],
+                            );
                         }
                     }
                 }
@@ -332,7 +335,7 @@ impl Dispatcher {
             {
                 self.tell_users(token, bytes);
             }
-            _ => self.commands.simple(command::DESTROY, 0, token),
+            _ => self.commands.write(0, command::Destroy { token }, &[]),
         }
     }
 

@@ -51,8 +51,12 @@ impl Dispatcher {
         change(hold);
         let now = hold.is_held();
         if now != before {
-            let kind = if now { command::PAUSE } else { command::RESUME };
-            commands.about_request(kind, client.token, sequence);
+            let token = client.token;
+            if now {
+                commands.write(0, command::Pause { token, sequence }, &[]);
+            } else {
+                commands.write(0, command::Resume { token, sequence }, &[]);
+            }
         }
     }
 

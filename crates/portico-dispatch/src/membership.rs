@@ -147,13 +147,26 @@ impl Dispatcher {
                 Self::end_pause(client, commands, sequence);
             }
             for rest in client.trailing.extract_if(.., |rest| rest.owner == index) {
-                commands.about_request(command::DISCARD, client.token, rest.sequence);
+                commands.write(
+                    0,
+                    command::Discard {
+                        token: client.token,
+                        sequence: rest.sequence,
+                    },
+                    &[],
+                );
             }
             match fate {
                 Fate::GoesOn => {}
                 Fate::Destroyed => {
                     left_behind.cut += 1;
-                    commands.simple(command::DESTROY, 0, client.token);
+                    commands.write(
+                        0,
+                        command::Destroy {
+                            token: client.token,
+                        },
+                        &[],
+                    );
                 }
                 Fate::Refused => closed.push(client.token),
             }
@@ -161,7 +174,7 @@ impl Dispatcher {
         for token in closed {
             self.commands.raw(token, 0, answers::to_parse_error(0));
             self.commands
-                .simple(command::SHUTDOWN, shutdown_flag::CLOSE, token);
+                .write(shutdown_flag::CLOSE, command::Shutdown { token }, &[]);
         }
         for (token, sequence) in lost {
             if let Some(exchange) = self.take_exchange(token, sequence) {

@@ -166,7 +166,14 @@ fn bodies_arrive_at_once_and_each_is_held_alone() {
     assert_eq!(connection.got(1), [(event::REQUEST, 3)]);
     let pause = |sequence| {
         move |writer: &mut CommandWriter| {
-            writer.about_request(command::PAUSE, TOKEN, sequence);
+            writer.write(
+                0,
+                command::Pause {
+                    token: TOKEN,
+                    sequence,
+                },
+                &[],
+            );
         }
     };
     connection.says(0, pause(1));
@@ -180,7 +187,14 @@ fn bodies_arrive_at_once_and_each_is_held_alone() {
     assert_eq!(connection.got(0), [(event::BODY, 7), (event::BODY, 7)]);
     assert_eq!(connection.got(1), [(event::BODY, 3), (event::BODY, 3)]);
     connection.says(0, |writer| {
-        writer.about_request(command::RESUME, TOKEN, 1);
+        writer.write(
+            0,
+            command::Resume {
+                token: TOKEN,
+                sequence: 1,
+            },
+            &[],
+        );
     });
     assert_eq!(connection.told(), [(command::RESUME, 1)]);
 }
@@ -304,7 +318,8 @@ fn a_member_that_wants_no_more_of_the_connection_gives_up_its_own_streams() {
     connection.request(5, 0);
     connection.got(1);
     connection.answers(0, 5, response_flag::END, b"early");
-    let destroy = |writer: &mut CommandWriter| writer.simple(command::DESTROY, 0, TOKEN);
+    let destroy =
+        |writer: &mut CommandWriter| writer.write(0, command::Destroy { token: TOKEN }, &[]);
     assert_eq!(connection.says(0, destroy), Verdict::LeaveOut);
     assert_eq!(
         connection.told(),

@@ -151,7 +151,7 @@ mod tests {
         dispatcher.attach(member, &shard).unwrap();
         let mut application = ApplicationEnd::open(channel).unwrap();
         let mut writer = CommandWriter::new();
-        writer.record(command::PART, 0, &[4], &[b"abcd"]);
+        writer.write(0, command::Part { piece_bytes: 4 }, &[b"abcd"]);
         let mut buffer = CommandBuffer::default();
         let mut write = |dispatcher: &mut Dispatcher, now_ms| {
             dispatcher.now_ms = now_ms;

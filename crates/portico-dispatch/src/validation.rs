@@ -240,7 +240,7 @@ impl Dispatcher {
         });
         for sequence in dropped {
             self.commands
-                .about_request(command::DISCARD, token, sequence);
+                .write(0, command::Discard { token, sequence }, &[]);
         }
         for sequence in asked {
             self.commands.reset(token, sequence);
@@ -290,7 +290,7 @@ impl Dispatcher {
             if client.is_some_and(|client| client.has_streams) {
                 self.give_up_streams(index, token);
             } else {
-                self.commands.simple(command::DESTROY, 0, token);
+                self.commands.write(0, command::Destroy { token }, &[]);
             }
         }
     }

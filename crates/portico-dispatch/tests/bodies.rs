@@ -121,8 +121,14 @@ fn what_is_not_wanted_of_a_body_is_dropped() {
     app.pause(&request);
     app.answer(&request, "early");
     client.answer();
-    app.commands
-        .about_request(command::DISCARD, request.token, request.sequence);
+    app.commands.write(
+        0,
+        command::Discard {
+            token: request.token,
+            sequence: request.sequence,
+        },
+        &[],
+    );
     app.submit();
     client.send("def");
     app.next(event::END);
@@ -156,7 +162,7 @@ fn upload(
 }
 
 #[test]
-fn a_member_that_does_not_read_stops_its_clients_and_nobody_else() {
+fn a_member_that_does_not_read_stops_its_clients_and_no_others() {
     let mut host = Host::new();
     host.route("/slow/", 1, QueueOptions::default());
     host.route("/fast/", 2, QueueOptions::default());

@@ -168,7 +168,13 @@ fn its_tunnels_end() {
     let mut client = host.connect();
     client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n");
     let request = dies.request();
-    dies.commands.simple(command::TAKE_OVER, 0, request.token);
+    dies.commands.write(
+        0,
+        command::TakeOver {
+            token: request.token,
+        },
+        &[],
+    );
     dies.raw(request.token, b"HTTP/1.1 101 S\r\n\r\n");
     client.head();
     host.kill(dies);
@@ -186,7 +192,13 @@ fn an_upgrade_it_had_not_taken_goes_to_another() {
     let mut other = host.app(1);
     host.kill(dies);
     let request = other.request();
-    other.commands.simple(command::TAKE_OVER, 0, request.token);
+    other.commands.write(
+        0,
+        command::TakeOver {
+            token: request.token,
+        },
+        &[],
+    );
     other.raw(request.token, b"HTTP/1.1 101 S\r\n\r\n");
     assert!(client.head().starts_with("HTTP/1.1 101"));
 }

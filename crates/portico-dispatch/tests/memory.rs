@@ -10,7 +10,7 @@ use portico_channel::layout::{command, event, response_flag as flag};
 use support::{Host, resident};
 
 #[test]
-fn a_client_that_does_not_read_costs_a_window_and_holds_up_nobody() {
+fn a_client_that_does_not_read_costs_a_window_and_holds_up_no_other() {
     let mut host = Host::with_root();
     let mut app = host.app(1);
     let mut slow = host.connect();
@@ -31,12 +31,12 @@ fn a_client_that_does_not_read_costs_a_window_and_holds_up_nobody() {
             0
         };
         let mut writer = portico_channel::CommandWriter::new();
-        writer.record(
-            command::DATA,
-            flag::ACK | flag::EXTERNAL | end,
-            &[request.token, request.sequence, piece.len() as u32],
-            &[],
-        );
+        let data = command::Data {
+            token: request.token,
+            sequence: request.sequence,
+            body_bytes: piece.len() as u32,
+        };
+        writer.write(flag::ACK | flag::EXTERNAL | end, data, &[]);
         app.engine
             .submit(writer.as_bytes(), Some(piece.as_slice().into()))
             .unwrap();

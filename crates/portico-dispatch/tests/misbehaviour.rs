@@ -46,12 +46,22 @@ fn is_dropped(host: &Host, id: MemberId) {
 fn records_that_are_none_end_the_channel_and_only_that() {
     type Write = fn(&mut App, u32);
     let ways: [(&str, Write); 8] = [
-        ("an unknown kind", |app, token| app.simple(99, 0, token)),
+        ("an unknown kind", |app, token| {
+            app.commands.unlisted(99, 0, &[token], &[])
+        }),
         ("a length beyond the record", |app, token| {
-            app.commands
-                .record(command::DATA, 0, &[token, 1, 400], &[b"abc"]);
-            app.commands
-                .record(command::TEMPLATE, 0, &[3, 1000, 1000], &[b"abc"]);
+            let data = command::Data {
+                token,
+                sequence: 1,
+                body_bytes: 400,
+            };
+            app.commands.write(0, data, &[b"abc"]);
+            let template = command::Template {
+                number: 3,
+                reason_bytes: 1000,
+                fields_bytes: 1000,
+            };
+            app.commands.write(0, template, &[b"abc"]);
         }),
         ("a body from outside", |app, token| {
             app.commands.data(token, 1, flag::EXTERNAL, b"")
@@ -63,20 +73,20 @@ fn records_that_are_none_end_the_channel_and_only_that() {
             app.commands.template(256, b"OK", b"")
         }),
         ("parts of nothing", |app, _| {
-            app.commands.record(command::PART, 0, &[0], &[])
+            app.commands.write(0, command::Part { piece_bytes: 0 }, &[])
         }),
         ("parts that make no record", |app, _| {
             let bytes = [9; 16];
             app.commands
-                .record(command::PART, flag::END, &[16], &[&bytes])
+                .write(flag::END, command::Part { piece_bytes: 16 }, &[&bytes])
         }),
         ("parts that make a part", |app, _| {
             let mut inner = portico_channel::CommandWriter::new();
-            inner.record(command::PART, flag::END, &[4], &[b"abcd"]);
+            inner.write(flag::END, command::Part { piece_bytes: 4 }, &[b"abcd"]);
             let bytes = inner.as_bytes();
-            let length = bytes.len() as u32;
+            let piece_bytes = bytes.len() as u32;
             app.commands
-                .record(command::PART, flag::END, &[length], &[bytes])
+                .write(flag::END, command::Part { piece_bytes }, &[bytes])
         }),
     ];
     for (name, write) in ways {
@@ -104,17 +114,17 @@ fn commands_for_what_belongs_to_others_do_nothing() {
     for kind in command::RESPOND..=command::CLOSE_IDLE {
         if kind == command::DESTROY || kind == command::SHUTDOWN {
             // It has a request of that connection: it may end it. Another connection it may not.
-            bad.commands.simple(kind, 0, request.token ^ 1);
+            bad.commands.unlisted(kind, 0, &[request.token ^ 1], &[]);
             continue;
         }
-        bad.commands.record(
+        bad.commands.unlisted(
             kind,
             0,
             &[request.token, request.sequence, 200, 0, 0, 0, 0, 0, 0],
             &[],
         );
         bad.commands
-            .record(kind, 0, &[0x7fff_ffff, 1, 200, 0, 0, 0, 0, 0, 0], &[]);
+            .unlisted(kind, 0, &[0x7fff_ffff, 1, 200, 0, 0, 0, 0, 0, 0], &[]);
     }
     bad.submit();
     bad.answer(&own, "own");
@@ -132,8 +142,18 @@ fn commands_for_what_belongs_to_others_do_nothing() {
     let mut other = host.connect();
     other.get("/good/");
     let request = good.request();
-    bad.simple(command::DESTROY, 0, request.token);
-    bad.simple(command::SHUTDOWN, 1, request.token);
+    bad.command(
+        0,
+        command::Destroy {
+            token: request.token,
+        },
+    );
+    bad.command(
+        1,
+        command::Shutdown {
+            token: request.token,
+        },
+    );
     good.answer(&request, "good");
     assert_eq!(other.answer().text(), "good");
 }
@@ -398,7 +418,8 @@ fn one_that_writes_parts_without_end_is_dropped() {
     let mut sent = 0;
     while sent < 64 << 20 && host.shards[0].stats().members.len() == 3 {
         let mut writer = portico_channel::CommandWriter::new();
-        writer.record(command::PART, 0, &[piece.len() as u32], &[&piece]);
+        let piece_bytes = piece.len() as u32;
+        writer.write(0, command::Part { piece_bytes }, &[&piece]);
         if raw.write(writer.as_bytes()) {
             sent += piece.len();
         }
@@ -433,7 +454,12 @@ fn an_error_in_a_body_is_answered_in_its_turn() {
         0,
         b"HTTP/1.1 400 Mine\r\nConnection: close\r\n\r\n",
     );
-    bad.simple(command::SHUTDOWN, 1, request.token);
+    bad.command(
+        1,
+        command::Shutdown {
+            token: request.token,
+        },
+    );
     let rest = String::from_utf8(client.rest()).unwrap();
     assert!(rest.starts_with("HTTP/1.1 400 Mine"), "{rest}");
 }

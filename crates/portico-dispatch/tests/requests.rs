@@ -30,7 +30,7 @@ fn a_request_reaches_its_member_and_the_answer_its_client() {
 }
 
 #[test]
-fn what_nobody_serves_is_answered_by_the_host() {
+fn what_no_member_serves_is_answered_by_the_host() {
     let mut host = Host::new();
     host.route("/a/", 1, QueueOptions::default());
     host.reserve("/b/");
@@ -190,7 +190,12 @@ fn a_client_that_leaves_is_told() {
     drop(client);
     // Its side has ended; whoever has a request of it decides.
     assert_eq!(app.next(event::PEER_END).token, request.token);
-    app.simple(command::DESTROY, 0, request.token);
+    app.command(
+        0,
+        command::Destroy {
+            token: request.token,
+        },
+    );
     assert_eq!(app.next(event::CLOSED).token, request.token);
     app.answer(&request, "too late");
     host.until(|stats| stats.members[0].in_flight == 0);

@@ -90,7 +90,7 @@ fn an_interim_answer_is_no_answer_and_a_tunnel_is_one() {
     let mut tunnel = host.connect();
     tunnel.send("GET /t HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n");
     let taken = app.request();
-    app.simple(command::TAKE_OVER, 0, taken.token);
+    app.command(0, command::TakeOver { token: taken.token });
     let mut client = host.connect();
     client.get("/never");
     let request = app.request();
@@ -100,7 +100,7 @@ fn an_interim_answer_is_no_answer_and_a_tunnel_is_one() {
     assert!(client.head().starts_with("HTTP/1.1 102"));
     assert_eq!(client.answer().status, 504);
     app.raw(taken.token, b"still here");
-    app.simple(command::SHUTDOWN, 1, taken.token);
+    app.command(1, command::Shutdown { token: taken.token });
     assert_eq!(tunnel.rest(), b"still here");
 }
 

@@ -35,7 +35,7 @@ fn with(options: QueueOptions, members: usize) -> (Host, Vec<App>) {
 }
 
 #[test]
-fn an_answer_that_is_given_up_ends_the_connection_in_its_turn_and_nobody_elses() {
+fn an_answer_that_is_given_up_ends_its_connection_in_its_turn_and_no_other() {
     let mut host = Host::new();
     host.route("/a/", 1, QueueOptions::default());
     host.route("/b/", 2, QueueOptions::default());
@@ -152,7 +152,7 @@ fn requests_with_the_same_value_go_to_the_same_member() {
 }
 
 #[test]
-fn a_request_bound_to_a_full_member_waits_for_it_and_holds_up_nobody() {
+fn a_request_bound_to_a_full_member_waits_for_it_and_holds_up_no_other() {
     let options = QueueOptions {
         affinity: Affinity::Segment(1),
         max_in_flight: 1,

@@ -21,7 +21,13 @@ fn tunnel(app: &mut support::App, client: &mut Client) -> Req {
     client.send(UPGRADE);
     let request = app.request();
     assert_ne!(request.flags & request_flag::UPGRADE, 0);
-    app.commands.simple(command::TAKE_OVER, 0, request.token);
+    app.commands.write(
+        0,
+        command::TakeOver {
+            token: request.token,
+        },
+        &[],
+    );
     app.raw(request.token, SWITCHING);
     assert!(client.head().starts_with("HTTP/1.1 101"));
     request
@@ -44,7 +50,12 @@ fn bytes_go_both_ways_through_a_tunnel() {
         client.stream.read_exact(&mut bytes).unwrap();
         assert_eq!(&bytes, b"pong");
     }
-    app.simple(command::SHUTDOWN, 1, request.token);
+    app.command(
+        1,
+        command::Shutdown {
+            token: request.token,
+        },
+    );
     assert!(client.rest().is_empty());
     app.next(event::CLOSED);
 }
@@ -65,7 +76,12 @@ fn a_tunnel_has_a_window_too() {
     app.answer(&unrelated, "x");
     assert_eq!(other.answer().text(), "x");
     assert!(host.shards[0].stats().counters.bytes_written < 32 << 20);
-    app.simple(command::SHUTDOWN, 1, request.token);
+    app.command(
+        1,
+        command::Shutdown {
+            token: request.token,
+        },
+    );
     let reader = std::thread::spawn(move || client.rest().len());
     while !reader.is_finished() {
         app.poll(std::time::Duration::from_millis(20));
@@ -80,11 +96,23 @@ fn an_upgrade_that_is_not_wanted_is_an_ordinary_request() {
     let mut client = host.connect();
     client.send(UPGRADE);
     let request = app.request();
-    app.commands.simple(command::PROCEED, 0, request.token);
+    app.commands.write(
+        0,
+        command::Proceed {
+            token: request.token,
+        },
+        &[],
+    );
     app.answer(&request, "no");
     assert_eq!(client.answer().text(), "no");
     // It can't be taken over any more.
-    app.commands.simple(command::TAKE_OVER, 0, request.token);
+    app.commands.write(
+        0,
+        command::TakeOver {
+            token: request.token,
+        },
+        &[],
+    );
     app.raw(request.token, b"nonsense");
     client.get("/");
     let request = app.request();
@@ -100,15 +128,17 @@ fn a_member_gets_the_body_before_its_tunnel() {
     client.send(UPGRADE.replace("\r\n\r\n", "\r\nContent-Length: 200000\r\n\r\n"));
     let token = app.request().token;
     let flags = take_over_flag::BEHIND_BODY;
-    app.commands.simple(command::TAKE_OVER, flags, token);
+    app.commands.write(flags, command::TakeOver { token }, &[]);
     app.raw(token, SWITCHING);
     assert!(client.head().starts_with("HTTP/1.1 101"));
     assert_eq!(app.next(event::RAW).piece(), b"", "nothing has come of it");
     // It has a say in the body as it has in others.
-    app.commands.about_request(command::PAUSE, token, 1);
+    app.commands
+        .write(0, command::Pause { token, sequence: 1 }, &[]);
     app.submit();
     client.send("b".repeat(200_000) + "raw");
-    app.commands.about_request(command::RESUME, token, 1);
+    app.commands
+        .write(0, command::Resume { token, sequence: 1 }, &[]);
     app.submit();
     let mut body = 0;
     while body < 200_000 {
@@ -132,12 +162,12 @@ fn a_body_that_breaks_off_before_a_tunnel_is_told_to_its_member() {
     client.send(UPGRADE.replace("\r\n\r\n", "\r\nContent-Length: 9\r\n\r\nbody"));
     let token = app.request().token;
     let flags = take_over_flag::BEHIND_BODY;
-    app.simple(command::TAKE_OVER, flags, token);
+    app.command(flags, command::TakeOver { token });
     assert_eq!(app.next(event::BODY).piece(), b"body");
     client.stream.shutdown(std::net::Shutdown::Write).unwrap();
     app.next(event::CLIENT_ERROR);
     app.raw(token, b"last words");
-    app.simple(command::SHUTDOWN, 1, token);
+    app.command(1, command::Shutdown { token });
     assert_eq!(client.rest(), b"last words");
 }
 
@@ -159,11 +189,22 @@ fn an_upgrade_waits_until_earlier_requests_of_others_are_answered() {
     other.data(&first, b"half", flag::END);
     assert_eq!(client.answer().text(), "halfhalf");
     let request = app.request();
-    app.commands.simple(command::TAKE_OVER, 0, request.token);
+    app.commands.write(
+        0,
+        command::TakeOver {
+            token: request.token,
+        },
+        &[],
+    );
     app.raw(request.token, SWITCHING);
     assert!(client.head().starts_with("HTTP/1.1 101"));
     // The other one knows the connection and has no say in it.
-    other.simple(command::DESTROY, 0, request.token);
+    other.command(
+        0,
+        command::Destroy {
+            token: request.token,
+        },
+    );
     other.raw(request.token, b"intruder");
     other.next(event::CLOSED);
     client.send("x");
@@ -171,7 +212,7 @@ fn an_upgrade_waits_until_earlier_requests_of_others_are_answered() {
 }
 
 #[test]
-fn an_upgrade_nobody_serves_is_refused() {
+fn an_upgrade_that_no_member_serves_is_refused() {
     let mut host = Host::new();
     host.route("/a/", 1, QueueOptions::default());
     let mut client = host.connect();
@@ -192,7 +233,12 @@ fn the_end_of_either_side_of_a_tunnel_is_told() {
     assert_eq!(app.next(event::RAW).piece(), b"last");
     app.next(event::PEER_END);
     app.raw(request.token, b"bye");
-    app.simple(command::SHUTDOWN, 0, request.token);
+    app.command(
+        0,
+        command::Shutdown {
+            token: request.token,
+        },
+    );
     assert_eq!(client.rest(), b"bye");
     app.next(event::CLOSED);
     host.until(|stats| stats.counters.connections_open == 0);

@@ -110,7 +110,7 @@ fn one_address_leaves_uploads_to_others() {
     greedy.clear();
     for _ in 0..16 {
         let token = app.next(event::CLIENT_ERROR).token;
-        app.simple(command::DESTROY, 0, token);
+        app.command(0, command::Destroy { token });
     }
     host.until(|stats| stats.members[0].in_flight == 1);
     let _again: Vec<_> = (0..15).map(|_| begin(&host, address(1))).collect();

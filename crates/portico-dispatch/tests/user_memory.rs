@@ -78,7 +78,8 @@ fn unfinished_records_of_one_user_are_bounded_together() {
     let part = |_| {
         let mut writer = CommandWriter::new();
         let piece = vec![7u8; 256 * 1024];
-        writer.record(command::PART, 0, &[piece.len() as u32], &[&piece]);
+        let piece_bytes = piece.len() as u32;
+        writer.write(0, command::Part { piece_bytes }, &[&piece]);
         writer.as_bytes().to_vec()
     };
     let before = resident();
@@ -105,7 +106,7 @@ fn unfinished_records_of_one_user_are_bounded_together() {
     }
     let mut again = RawMember::attach_of(&mut host, 3, user);
     let mut writer = CommandWriter::new();
-    writer.record(99, 0, &[0], &[]);
+    writer.unlisted(99, 0, &[0], &[]);
     for _ in 0..40 {
         until(|| again.write(&part(0)));
     }
@@ -133,8 +134,7 @@ fn templates_of_one_user_are_bounded_together() {
     let template = |sent: usize| {
         let mut writer = CommandWriter::new();
         let number = (sent / lines.len() % 255 + 1) as u32;
-        let words = [number, 2, lines.len() as u32];
-        writer.record(command::TEMPLATE, 0, &words, &[b"OK", lines.as_bytes()]);
+        writer.template(number, b"OK", lines.as_bytes());
         writer.as_bytes().to_vec()
     };
     // Numbers that are used again and again cost what they cost once.

@@ -26,8 +26,13 @@ impl Server {
 
     /// A command about the body of a request.
     fn about(&mut self, kind: u32, request: &Event) {
-        self.commands
-            .about_request(kind, request.token, request.sequence());
+        let (token, sequence) = (request.token, request.sequence());
+        let commands = &mut self.commands;
+        match kind {
+            command::PAUSE => commands.write(0, command::Pause { token, sequence }, &[]),
+            command::RESUME => commands.write(0, command::Resume { token, sequence }, &[]),
+            _ => commands.write(0, command::Discard { token, sequence }, &[]),
+        }
         self.submit();
     }
 }
@@ -151,7 +156,13 @@ fn a_hold_from_before_an_upgrade_is_refused_holds_its_body() {
     );
     let request = server.request();
     server.about(command::PAUSE, &request);
-    server.commands.simple(command::PROCEED, 0, request.token);
+    server.commands.write(
+        0,
+        command::Proceed {
+            token: request.token,
+        },
+        &[],
+    );
     server.submit();
     send(&mut client, "abc");
     assert!(server.settle().is_empty());
@@ -167,7 +178,13 @@ fn a_body_goes_on_behind_the_end_of_our_side() {
     send(&mut client, post(6) + "abc");
     let request = server.request_with_body(3);
     server.chunked_head(&request);
-    server.commands.simple(command::SHUTDOWN, 0, request.token);
+    server.commands.write(
+        0,
+        command::Shutdown {
+            token: request.token,
+        },
+        &[],
+    );
     // Too late.
     server
         .commands
@@ -225,7 +242,13 @@ fn what_a_tunnel_brings_at_once_is_not_torn_at_the_end_of_event_memory() {
             "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: test\r\n\r\n",
         );
         let request = server.request();
-        server.commands.simple(command::TAKE_OVER, 0, request.token);
+        server.commands.write(
+            0,
+            command::TakeOver {
+                token: request.token,
+            },
+            &[],
+        );
         server.submit();
     }
     // From the first message the engine learns what the connection brings.

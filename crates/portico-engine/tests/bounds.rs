@@ -49,7 +49,13 @@ fn a_connection_for_which_there_is_no_slot_is_closed_and_the_others_are_served()
     let request = serve(&mut server, &mut first);
     serve(&mut server, &mut second);
     // The end of one makes room for one.
-    server.commands.simple(command::DESTROY, 0, request.token);
+    server.commands.write(
+        0,
+        command::Destroy {
+            token: request.token,
+        },
+        &[],
+    );
     server.submit();
     server.next(event::CLOSED);
     let mut third = server.connect();

@@ -99,7 +99,9 @@ fn an_end_in_the_middle_of_a_message_is_the_peers_fault() {
             error.read::<event::ClientError>().code,
             u32::from(ParseErrorCode::InvalidEofState.number())
         );
-        server.commands.simple(command::DESTROY, 0, error.token);
+        server
+            .commands
+            .write(0, command::Destroy { token: error.token }, &[]);
         server.submit();
         server.next(event::CLOSED);
     }
@@ -139,9 +141,14 @@ fn a_reset_ends_a_connection_of_which_nothing_more_is_read() {
         send(&mut client, &text);
         let requests = server.collect(event::REQUEST, requests);
         let last = requests.last().unwrap();
-        server
-            .commands
-            .about_request(command::PAUSE, last.token, last.sequence());
+        server.commands.write(
+            0,
+            command::Pause {
+                token: last.token,
+                sequence: last.sequence(),
+            },
+            &[],
+        );
         server.submit();
         // More than one read takes: the kernel keeps some of it.
         send(&mut client, vec![b'x'; 100_000]);
@@ -166,13 +173,17 @@ fn a_reset_of_a_tunnel_that_is_paused_is_told_behind_what_came_before_it() {
         "GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: test\r\n\r\n",
     );
     let token = server.request().token;
-    server.commands.simple(command::TAKE_OVER, 0, token);
-    server.commands.simple(command::PAUSE, 0, token);
+    server.commands.write(0, command::TakeOver { token }, &[]);
+    server
+        .commands
+        .write(0, command::Pause { token, sequence: 0 }, &[]);
     server.submit();
     send(&mut client, "last words");
     reset(client);
     assert!(server.settle().is_empty());
-    server.commands.simple(command::RESUME, 0, token);
+    server
+        .commands
+        .write(0, command::Resume { token, sequence: 0 }, &[]);
     server.submit();
     let events = server.until(|events| events.iter().any(|event| event.kind == event::CLOSED));
     assert_eq!(events[0].piece(), b"last words");
@@ -197,7 +208,9 @@ fn a_peer_may_leave_at_each_byte() {
             all.extend(server.settle_fast());
             for event in &all {
                 if event.kind == event::CLIENT_ERROR || event.kind == event::PEER_END {
-                    server.commands.simple(command::DESTROY, 0, event.token);
+                    server
+                        .commands
+                        .write(0, command::Destroy { token: event.token }, &[]);
                     server.submit();
                 }
             }
@@ -223,9 +236,11 @@ fn garbage_is_told_with_its_packet() {
         0,
         b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n",
     );
-    server
-        .commands
-        .simple(command::SHUTDOWN, shutdown_flag::CLOSE, error.token);
+    server.commands.write(
+        shutdown_flag::CLOSE,
+        command::Shutdown { token: error.token },
+        &[],
+    );
     server.submit();
     assert!(
         read_to_end(&mut client)
@@ -244,7 +259,9 @@ fn the_end_of_a_peer_that_sent_garbage_is_told() {
     send(&mut client, "more of it");
     drop(client);
     assert_eq!(server.next(event::PEER_END).token, error.token);
-    server.commands.simple(command::DESTROY, 0, error.token);
+    server
+        .commands
+        .write(0, command::Destroy { token: error.token }, &[]);
     server.submit();
     server.next(event::CLOSED);
 }
@@ -271,7 +288,13 @@ fn destroying_sends_what_the_kernel_takes() {
     send(&mut client, GET);
     let request = server.request();
     server.commands.raw(request.token, 0, b"last words");
-    server.commands.simple(command::DESTROY, 0, request.token);
+    server.commands.write(
+        0,
+        command::Destroy {
+            token: request.token,
+        },
+        &[],
+    );
     server.submit();
     assert_eq!(read_to_end(&mut client).unwrap(), b"last words");
     assert_eq!(server.next(event::CLOSED).token, request.token);
@@ -283,9 +306,13 @@ fn destroying_with_reset_resets() {
     let mut client = server.connect();
     send(&mut client, GET);
     let request = server.request();
-    server
-        .commands
-        .simple(command::DESTROY, destroy_flag::RESET, request.token);
+    server.commands.write(
+        destroy_flag::RESET,
+        command::Destroy {
+            token: request.token,
+        },
+        &[],
+    );
     server.submit();
     assert_eq!(
         read_to_end(&mut client).unwrap_err().kind(),
@@ -306,21 +333,23 @@ fn destroying_what_has_been_read_ahead_of_the_application_resets() {
         let token = events.last().unwrap().token;
         server
             .commands
-            .simple(command::DESTROY, destroy_flag::UNREAD, token);
+            .write(destroy_flag::UNREAD, command::Destroy { token }, &[]);
         server.submit();
         assert_eq!(read_to_end(&mut client).is_err(), resets, "{body}");
     }
 }
 
 #[test]
-fn a_stale_token_reaches_nobody() {
+fn a_stale_token_reaches_no_connection() {
     let mut server = Server::new();
     let mut first = server.connect();
     send(&mut first, GET);
     let old = server.request();
     drop(first);
     server.next(event::PEER_END);
-    server.commands.simple(command::DESTROY, 0, old.token);
+    server
+        .commands
+        .write(0, command::Destroy { token: old.token }, &[]);
     server.submit();
     server.next(event::CLOSED);
     let mut second = server.connect();
@@ -409,7 +438,9 @@ fn malformed_commands_are_named() {
     for (bytes, error) in cases {
         assert_eq!(server.shard.apply(&bytes, None), Err(error));
     }
-    server.commands.simple(command::PAUSE, 0, token);
+    server
+        .commands
+        .write(0, command::Pause { token, sequence: 0 }, &[]);
     let mut bytes = server.commands.as_bytes().to_vec();
     let offset = bytes.len();
     bytes.extend([0xff; 12]);
@@ -436,7 +467,13 @@ fn an_upgrade_becomes_a_tunnel() {
     assert_eq!(words.bytes(words.rest), b"first");
     send(&mut client, "second");
     assert!(server.settle().is_empty());
-    server.commands.simple(command::TAKE_OVER, 0, request.token);
+    server.commands.write(
+        0,
+        command::TakeOver {
+            token: request.token,
+        },
+        &[],
+    );
     server.commands.raw(
         request.token,
         0,
@@ -450,7 +487,13 @@ fn an_upgrade_becomes_a_tunnel() {
     client.shutdown(std::net::Shutdown::Write).unwrap();
     server.next(event::PEER_END);
     server.commands.raw(request.token, flag::ACK, b"bye");
-    server.commands.simple(command::SHUTDOWN, 0, request.token);
+    server.commands.write(
+        0,
+        command::Shutdown {
+            token: request.token,
+        },
+        &[],
+    );
     server.submit();
     assert_eq!(read_to_end(&mut client).unwrap(), b"bye");
     let events = server.settle();
@@ -465,7 +508,13 @@ fn an_upgrade_that_is_not_wanted_is_an_ordinary_request() {
     let head = "POST / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\nContent-Length: 4\r\n\r\n";
     send(&mut client, format!("{head}body{GET}"));
     let request = server.request();
-    server.commands.simple(command::PROCEED, 0, request.token);
+    server.commands.write(
+        0,
+        command::Proceed {
+            token: request.token,
+        },
+        &[],
+    );
     server.submit();
     let events = server.until(|events| events.iter().any(|event| event.kind == event::REQUEST));
     assert_eq!(events[0].piece(), b"body");
@@ -496,7 +545,13 @@ fn an_idle_connection_is_told_and_a_silent_one_closed() {
         "{:?}",
         start.elapsed()
     );
-    server.commands.simple(command::DESTROY, 0, timeout.token);
+    server.commands.write(
+        0,
+        command::Destroy {
+            token: timeout.token,
+        },
+        &[],
+    );
     server.submit();
     read_answer(&mut client);
     assert_eq!(client.read(&mut [0]).unwrap(), 0);
@@ -557,9 +612,14 @@ fn inactivity_is_told_after_the_time_that_was_set() {
     let mut client = server.connect();
     send(&mut client, GET);
     let request = server.request();
-    server
-        .commands
-        .record(command::SET_TIMEOUT, 0, &[request.token, 50], &[]);
+    server.commands.write(
+        0,
+        command::SetTimeout {
+            token: request.token,
+            milliseconds: 50,
+        },
+        &[],
+    );
     server.submit();
     let start = Instant::now();
     let timeout = server.next(event::TIMEOUT);
@@ -634,16 +694,24 @@ fn closing_idle_connections_spares_busy_ones() {
     read_answer(&mut idle);
     send(&mut busy, GET);
     let request = server.request();
-    server
-        .commands
-        .simple(command::CLOSE_IDLE, 0, server.listener.0);
+    server.commands.write(
+        0,
+        command::CloseIdle {
+            listener: server.listener.0,
+        },
+        &[],
+    );
     server.submit();
     assert_eq!(idle.read(&mut [0]).unwrap(), 0);
     server.answer(&request, b"y");
     assert_eq!(read_answer(&mut busy).1, b"y");
-    server
-        .commands
-        .simple(command::CLOSE_ALL, 0, server.listener.0);
+    server.commands.write(
+        0,
+        command::CloseAll {
+            listener: server.listener.0,
+        },
+        &[],
+    );
     server.submit();
     assert_eq!(busy.read(&mut [0]).unwrap(), 0);
     assert_eq!(server.shard.counters().connections_open, 0);
@@ -732,7 +800,13 @@ fn references_are_counted() {
     assert_eq!(server.shard.referenced_connections(), 1);
     server.shard.set_connection_ref(request.token, false);
     assert_eq!(server.shard.referenced_connections(), 0);
-    server.commands.simple(command::DESTROY, 0, request.token);
+    server.commands.write(
+        0,
+        command::Destroy {
+            token: request.token,
+        },
+        &[],
+    );
     server.submit();
     assert_eq!(server.shard.referenced_connections(), 0);
 }

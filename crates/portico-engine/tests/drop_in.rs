@@ -42,9 +42,11 @@ fn each_packet_after_an_error_is_told_until_the_application_has_spoken() {
         (again.code, again.parsed_bytes, second.packet()),
         (first.read::<event::ClientError>().code, 0, GET.as_bytes())
     );
-    server
-        .commands
-        .simple(command::SHUTDOWN, shutdown_flag::CLOSE, first.token);
+    server.commands.write(
+        shutdown_flag::CLOSE,
+        command::Shutdown { token: first.token },
+        &[],
+    );
     server.submit();
     send(&mut client, GET);
     let events = server.settle();
@@ -59,10 +61,12 @@ fn fed_bytes_are_parsed_behind_those_that_came() {
     let request = server.request();
     let (start, rest) = GET.split_at(10);
     for part in [start, rest] {
-        let words = [request.token, 0, u32::try_from(part.len()).unwrap()];
-        server
-            .commands
-            .record(command::FEED, 0, &words, &[part.as_bytes()]);
+        let feed = command::Feed {
+            token: request.token,
+            sequence: 0,
+            body_bytes: u32::try_from(part.len()).unwrap(),
+        };
+        server.commands.write(0, feed, &[part.as_bytes()]);
         server.submit();
     }
     let fed = server.request();
@@ -81,7 +85,13 @@ fn an_answer_to_an_earlier_request_goes_out_in_a_tunnel() {
     send(&mut client, format!("{GET}{upgrade}"));
     let requests = server.collect(event::REQUEST, 2);
     let (earlier, upgrade) = (&requests[0], &requests[1]);
-    server.commands.simple(command::TAKE_OVER, 0, upgrade.token);
+    server.commands.write(
+        0,
+        command::TakeOver {
+            token: upgrade.token,
+        },
+        &[],
+    );
     server.commands.raw(upgrade.token, 0, b"101");
     server.submit();
     expect(&mut client, "101");
@@ -95,7 +105,9 @@ const UPGRADE_WITH_BODY: &str = "POST /up HTTP/1.1\r\nHost: x\r\nConnection: upg
 fn take_over_behind_body(server: &mut Server) -> u32 {
     let token = server.request().token;
     let flags = take_over_flag::BEHIND_BODY;
-    server.commands.simple(command::TAKE_OVER, flags, token);
+    server
+        .commands
+        .write(flags, command::TakeOver { token }, &[]);
     server.submit();
     token
 }
@@ -174,18 +186,18 @@ fn a_request_that_is_never_answered_does_not_keep_a_tunnel_open() {
     let upgrade = "GET /up HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: t\r\n\r\n";
     send(&mut client, format!("{GET}{upgrade}"));
     let token = server.collect(event::REQUEST, 2)[1].token;
-    server.commands.simple(command::TAKE_OVER, 0, token);
+    server.commands.write(0, command::TakeOver { token }, &[]);
     server.submit();
     client.shutdown(std::net::Shutdown::Write).unwrap();
     server.next(event::PEER_END);
-    server.commands.simple(command::SHUTDOWN, 0, token);
+    server.commands.write(0, command::Shutdown { token }, &[]);
     server.submit();
     assert_eq!(read_to_end(&mut client).unwrap(), b"");
     server.next(event::CLOSED);
 }
 
 #[test]
-fn a_closed_listener_tells_when_a_connection_that_nobody_knew_has_gone() {
+fn a_closed_listener_tells_when_a_connection_that_was_not_announced_has_gone() {
     let mut server = Server::new();
     let client = server.connect();
     assert!(server.settle().is_empty());

@@ -93,10 +93,13 @@ fn a_chunked_body_is_kept_with_its_framing_around_it() {
     server.submit();
     let (token, sequence) = (request.token, request.sequence());
     for _ in 0..2 {
-        let words = [token, sequence, body.bytes.len() as u32];
-        server
-            .commands
-            .record(command::DATA, flag::EXTERNAL, &words, &[]);
+        let body_bytes = body.bytes.len() as u32;
+        let data = command::Data {
+            token,
+            sequence,
+            body_bytes,
+        };
+        server.commands.write(flag::EXTERNAL, data, &[]);
         let keep = || Some(Rc::new(body.clone()) as Rc<dyn LentBytes>);
         server.submit_external(External::lent(&body.bytes, &keep));
     }
@@ -130,12 +133,20 @@ fn an_end_of_the_connection_lets_all_bodies_go() {
         assert_eq!(body.kept(), 2);
         match way {
             0 => drop(client),
-            1 => server
-                .commands
-                .simple(command::DESTROY, 0, requests[0].token),
-            _ => server
-                .commands
-                .simple(command::CLOSE_ALL, 0, server.listener.0),
+            1 => server.commands.write(
+                0,
+                command::Destroy {
+                    token: requests[0].token,
+                },
+                &[],
+            ),
+            _ => server.commands.write(
+                0,
+                command::CloseAll {
+                    listener: server.listener.0,
+                },
+                &[],
+            ),
         }
         server.submit();
         server.next(event::CLOSED);

@@ -80,13 +80,22 @@ fn who_waits_for_the_application_is_not_too_slow() {
     let mut paused = server.connect();
     send(&mut paused, format!("{post}\r\na"));
     let held = server.request();
-    let about_held = [held.token, held.sequence()];
-    server.commands.record(command::PAUSE, 0, &about_held, &[]);
+    let (token, sequence) = (held.token, held.sequence());
+    server
+        .commands
+        .write(0, command::Pause { token, sequence }, &[]);
     server.submit();
     let mut stopped = server.connect();
     send(&mut stopped, format!("{post}\r\na"));
     let stopped_token = server.request().token;
-    server.commands.simple(command::PAUSE, 0, stopped_token);
+    server.commands.write(
+        0,
+        command::Pause {
+            token: stopped_token,
+            sequence: 0,
+        },
+        &[],
+    );
     server.submit();
     let mut asks = server.connect();
     send(&mut asks, format!("{post}Expect: 100-continue\r\n\r\n"));
@@ -100,7 +109,9 @@ fn who_waits_for_the_application_is_not_too_slow() {
         "GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n",
     );
     let taken = server.request();
-    server.commands.simple(command::TAKE_OVER, 0, taken.token);
+    server
+        .commands
+        .write(0, command::TakeOver { token: taken.token }, &[]);
     server.commands.raw(taken.token, 0, &vec![7; 32 << 20]);
     server.submit();
     let mut idle = server.connect();
@@ -111,7 +122,14 @@ fn who_waits_for_the_application_is_not_too_slow() {
 
     looks(&mut server);
 
-    server.commands.simple(command::RESUME, 0, stopped_token);
+    server.commands.write(
+        0,
+        command::Resume {
+            token: stopped_token,
+            sequence: 0,
+        },
+        &[],
+    );
     server.submit();
     send(&mut stopped, "b");
     assert_eq!(server.next(event::BODY).token, stopped_token);
@@ -120,7 +138,9 @@ fn who_waits_for_the_application_is_not_too_slow() {
     server.answer(&polled, b"news");
     assert_eq!(read_answer(&mut polls).1, b"news");
     send(&mut paused, "b");
-    server.commands.record(command::RESUME, 0, &about_held, &[]);
+    server
+        .commands
+        .write(0, command::Resume { token, sequence }, &[]);
     server
         .commands
         .inform(asked.token, asked.sequence(), 100, b"Continue", b"");
@@ -163,7 +183,7 @@ fn a_reader_that_is_fast_enough_gets_all() {
 }
 
 #[test]
-fn without_a_rate_nobody_is_too_slow() {
+fn without_a_rate_no_connection_is_too_slow() {
     let mut server = with_rate(0);
     let mut client = server.connect();
     send(

@@ -361,11 +361,25 @@ fn a_paused_connection_delivers_nothing_until_resumed() {
         "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n",
     );
     let request = server.request();
-    server.commands.simple(command::PAUSE, 0, request.token);
+    server.commands.write(
+        0,
+        command::Pause {
+            token: request.token,
+            sequence: 0,
+        },
+        &[],
+    );
     server.submit();
     send(&mut client, vec![b'x'; 100_000]);
     assert!(server.settle().is_empty());
-    server.commands.simple(command::RESUME, 0, request.token);
+    server.commands.write(
+        0,
+        command::Resume {
+            token: request.token,
+            sequence: 0,
+        },
+        &[],
+    );
     server.submit();
     let mut bytes = 0;
     server.until(|events| {
@@ -388,9 +402,14 @@ fn of_a_discarded_body_only_the_end_is_told() {
     );
     let request = server.request();
     server.answer(&request, b"done");
-    server
-        .commands
-        .about_request(command::DISCARD, request.token, request.sequence());
+    server.commands.write(
+        0,
+        command::Discard {
+            token: request.token,
+            sequence: request.sequence(),
+        },
+        &[],
+    );
     server.submit();
     send(&mut client, vec![b'x'; 100_000]);
     send(&mut client, GET);
@@ -412,10 +431,22 @@ fn of_a_discarded_chunked_body_the_trailers_are_told() {
     );
     let request = server.request();
     // Nothing is read while paused, unless it is dropped.
-    server.commands.simple(command::PAUSE, 0, request.token);
-    server
-        .commands
-        .about_request(command::DISCARD, request.token, request.sequence());
+    server.commands.write(
+        0,
+        command::Pause {
+            token: request.token,
+            sequence: 0,
+        },
+        &[],
+    );
+    server.commands.write(
+        0,
+        command::Discard {
+            token: request.token,
+            sequence: request.sequence(),
+        },
+        &[],
+    );
     server.submit();
     send(&mut client, "5\r\nhello\r\n0\r\nname: value\r\n\r\n");
     let events = server.until(|events| events.iter().any(|event| event.kind == event::END));
@@ -432,9 +463,14 @@ fn a_discarded_body_that_ends_too_soon_is_an_error() {
         "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhello",
     );
     let request = server.request();
-    server
-        .commands
-        .about_request(command::DISCARD, request.token, request.sequence());
+    server.commands.write(
+        0,
+        command::Discard {
+            token: request.token,
+            sequence: request.sequence(),
+        },
+        &[],
+    );
     server.submit();
     client.shutdown(std::net::Shutdown::Write).unwrap();
     server.next(event::CLIENT_ERROR);

@@ -33,7 +33,9 @@ fn ten_thousand_connections_come_and_go() {
         loop {
             for event in events.drain(..) {
                 if event.kind == event::CLIENT_ERROR || event.kind == event::PEER_END {
-                    server.commands.simple(command::DESTROY, 0, event.token);
+                    server
+                        .commands
+                        .write(0, command::Destroy { token: event.token }, &[]);
                 }
             }
             server.submit();

@@ -320,7 +320,7 @@ fn a_bad_record_is_told_with_a_later_submission() {
     let mut application = Application::new(1);
     assert!(application.engine.submit(&[1, 2, 3], None).is_err());
     let mut commands = CommandWriter::new();
-    commands.simple(99, 0, 0);
+    commands.unlisted(99, 0, &[0], &[]);
     let start = Instant::now();
     // The thread may be so quick that the same submission tells.
     let mut result = application.engine.submit(commands.as_bytes(), None);
@@ -356,7 +356,13 @@ fn closing_all_connections_reaches_every_thread() {
     }
     application.collect(event::REQUEST, 8);
     let mut commands = CommandWriter::new();
-    commands.simple(command::CLOSE_ALL, 0, application.listener.0);
+    commands.write(
+        0,
+        command::CloseAll {
+            listener: application.listener.0,
+        },
+        &[],
+    );
     application
         .engine
         .submit(commands.as_bytes(), None)
@@ -530,7 +536,7 @@ fn with_threads_a_head_beyond_the_engines_bound_is_refused_whatever_the_listener
     let code = portico_http::ParseErrorCode::HeaderOverflow.number();
     assert_eq!(error.read::<event::ClientError>().code, u32::from(code));
     let mut commands = CommandWriter::new();
-    commands.simple(command::DESTROY, 0, error.token);
+    commands.write(0, command::Destroy { token: error.token }, &[]);
     application
         .engine
         .submit(commands.as_bytes(), None)

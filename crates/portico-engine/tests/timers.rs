@@ -249,9 +249,14 @@ fn a_body_that_is_held_has_no_more_time_than_others() {
         "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n",
     );
     let request = server.request();
-    server
-        .commands
-        .about_request(command::PAUSE, request.token, request.sequence());
+    server.commands.write(
+        0,
+        command::Pause {
+            token: request.token,
+            sequence: request.sequence(),
+        },
+        &[],
+    );
     server.submit();
     assert_eq!(
         timeouts(&several_times(&mut server)),

@@ -198,7 +198,10 @@ fn no_timer_cuts_off_an_answer_that_a_tls_client_reads_slowly() {
         if !close {
             let timeout = secure.server.next(event::TIMEOUT);
             let token = timeout.token;
-            secure.server.commands.simple(command::DESTROY, 0, token);
+            secure
+                .server
+                .commands
+                .write(0, command::Destroy { token }, &[]);
             secure.server.submit();
         }
         let (outcome, _) = finish(&mut secure.server, client);
@@ -285,10 +288,14 @@ fn the_application_chooses_the_context_and_the_protocol() {
     let question = secure.server.next(event::SERVER_NAME);
     let asked = question.read::<event::ServerName>();
     assert_eq!(asked.bytes(asked.name), b"other.example");
-    secure
-        .server
-        .commands
-        .record(command::SERVER_NAME, 0, &[question.token, number], &[]);
+    secure.server.commands.write(
+        0,
+        command::ServerName {
+            token: question.token,
+            context: number,
+        },
+        &[],
+    );
     secure.server.submit();
     let question = secure.server.next(event::ALPN);
     let asked = question.read::<event::Alpn>();
@@ -296,10 +303,14 @@ fn the_application_chooses_the_context_and_the_protocol() {
         (asked.bytes(asked.name), asked.bytes(asked.protocols)),
         (&b"other.example"[..], &b"\x03one\x03two"[..])
     );
-    secure
-        .server
-        .commands
-        .record(command::ALPN, 0, &[question.token, 3], &[b"two"]);
+    secure.server.commands.write(
+        0,
+        command::Alpn {
+            token: question.token,
+            protocol_bytes: 3,
+        },
+        &[b"two"],
+    );
     secure.server.submit();
     let events = secure
         .server
@@ -331,16 +342,23 @@ fn a_refused_name_and_a_refused_protocol_end_the_handshake() {
         };
         let question = secure.server.next(kind);
         if refuse_name {
-            let words = [question.token, u32::MAX];
-            secure
-                .server
-                .commands
-                .record(command::SERVER_NAME, 0, &words, &[]);
+            secure.server.commands.write(
+                0,
+                command::ServerName {
+                    token: question.token,
+                    context: u32::MAX,
+                },
+                &[],
+            );
         } else {
-            secure
-                .server
-                .commands
-                .record(command::ALPN, 0, &[question.token, 0], &[]);
+            secure.server.commands.write(
+                0,
+                command::Alpn {
+                    token: question.token,
+                    protocol_bytes: 0,
+                },
+                &[],
+            );
         }
         secure.server.submit();
         let (refused, events) = finish(&mut secure.server, client);
@@ -428,15 +446,21 @@ fn a_tunnel_ends_each_side_on_its_own() {
         all
     });
     let request = secure.server.request();
-    secure
-        .server
-        .commands
-        .simple(command::TAKE_OVER, 0, request.token);
+    secure.server.commands.write(
+        0,
+        command::TakeOver {
+            token: request.token,
+        },
+        &[],
+    );
     secure.server.commands.raw(request.token, 0, b"data");
-    secure
-        .server
-        .commands
-        .simple(command::SHUTDOWN, 0, request.token);
+    secure.server.commands.write(
+        0,
+        command::Shutdown {
+            token: request.token,
+        },
+        &[],
+    );
     secure.server.submit();
     assert_eq!(finish(&mut secure.server, client).0, b"data");
 }

@@ -233,7 +233,7 @@ fn a_queue_that_a_reservation_or_a_site_names_stays() {
 }
 
 #[test]
-fn a_site_has_a_queue_before_anybody_comes_and_belongs_to_nobody() {
+fn a_site_has_a_queue_before_a_member_comes_and_belongs_to_no_user() {
     let mut registry = Registry::default();
     registry.apply(rules(&[], &["http://*:8080/"])).unwrap();
     assert_eq!(registry.ports().len(), 1);

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_connected_to_in_a_folder_that_others_may_write_to() {
+    fn no_connection_is_made_in_a_folder_that_other_users_may_write_to() {
         let folder = tempfile::tempdir().unwrap();
         let location = location(&folder);
         let _listener = UnixListener::bind(&location.path).unwrap();

@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_else_may_write_to_a_folder_or_to_one_above_it() {
+    fn only_its_owner_and_root_may_write_to_a_folder_or_to_one_above_it() {
         let (top, below) = folders();
         assert_eq!(check(&below, Owners::UsAndRoot).unwrap().other_user, None);
         for mode in [0o777, 0o775, 0o757] {

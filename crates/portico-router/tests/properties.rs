@@ -241,7 +241,7 @@ proptest! {
     }
 
     #[test]
-    fn who_diverts_from_a_prefix_gets_requests_of_it_and_nobody_else_does(
+    fn only_the_prefix_that_diverts_from_another_gets_requests_of_it(
         first in prefix(),
         second in prefix(),
         questions in vec(question(), 1..20),

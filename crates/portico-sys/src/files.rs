@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_users_own_group_is_nobody_else() {
+    fn a_users_own_group_has_no_other_member() {
         for (mode, uid, gid, others) in [
             (0o600, 1000, 1000, false),
             (0o775, 60_123, 60_123, false),

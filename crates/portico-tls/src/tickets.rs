@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_goes_even_where_nobody_takes_tickets() {
+    fn a_key_goes_even_where_no_client_takes_tickets() {
         let ticketer = Ticketer::new(&[], 300).unwrap();
         let Keys::Rotating(rotation) = &ticketer.keys else {
             unreachable!()

@@ -23,10 +23,10 @@ fn what_is_beyond_the_window_waits_for_credit_and_the_end_waits_behind_it() {
     assert!(submit(&mut windows, |writer| writer.data(7, 2, 0, &piece)));
     assert!(submit(&mut windows, |writer| writer.data(8, 1, 0, &piece)));
     assert!(!submit(&mut windows, |writer| writer.end(7, 1, 0, b"")));
-    assert!(!submit(&mut windows, |writer| writer.simple(
-        command::SHUTDOWN,
+    assert!(!submit(&mut windows, |writer| writer.write(
         1,
-        7
+        command::Shutdown { token: 7 },
+        &[]
     )));
     let mut kinds = Vec::new();
     windows.credit(7, 1, 2 * ANSWER_WINDOW_BYTES, Room::Left, |parcel| {
@@ -83,10 +83,10 @@ fn a_large_body_is_copied_only_as_far_as_the_window_reaches() {
         note(&mut sent, parcel)
     });
     assert!(sent.len() < 2 * ANSWER_WINDOW_BYTES as usize);
-    assert!(!submit(&mut windows, |writer| writer.simple(
-        command::SHUTDOWN,
+    assert!(!submit(&mut windows, |writer| writer.write(
         1,
-        7
+        command::Shutdown { token: 7 },
+        &[]
     )));
     let mut granted = ANSWER_WINDOW_BYTES;
     while sent.len() < body.len() {

@@ -179,10 +179,16 @@ pub trait Record: Copy + Default {
 /// Writes a record's head and words into exactly [`Record::BYTES`] bytes.
 #[inline]
 pub(crate) fn encode<R: Record>(size: u32, flags: u32, words: R, bytes: &mut [u8]) {
-    if let Some((head, _)) = bytes.split_first_chunk_mut::<HEAD_BYTES>() {
-        (u64::from(size) | u64::from(R::KIND | flags << 8) << 32).encode(head);
+    if let Some((start, _)) = bytes.split_first_chunk_mut::<HEAD_BYTES>() {
+        *start = head(size, R::KIND, flags);
     }
     words.encode(bytes);
+}
+
+/// A record's head.
+#[inline]
+pub(crate) fn head(size: u32, kind: u32, flags: u32) -> [u8; HEAD_BYTES] {
+    (u64::from(size) | u64::from(kind | flags << 8) << 32).to_le_bytes()
 }
 
 /// Changes words of a record in place. Nothing happens to one that is too short for its kind.

@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_can_change_its_size_or_seal_it_further() {
+    fn its_size_and_its_seals_can_not_be_changed() {
         let (_memory, fd) = SharedMemory::create(CAPACITY).unwrap();
         for bytes in [0, 4096, 1 << 20] {
             assert!(rustix::fs::ftruncate(&fd, bytes).is_err(), "{bytes}");

@@ -53,7 +53,7 @@ fn wrong_usage_is_exit_code_2_and_help_has_examples() {
 }
 
 #[test]
-fn status_is_plain_text_when_nobody_looks() {
+fn status_is_plain_text_where_the_output_is_no_terminal() {
     let host = Host::start(&[]);
     let text = host.done(&["status"]);
     assert!(

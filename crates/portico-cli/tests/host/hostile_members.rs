@@ -58,7 +58,7 @@ fn make_blocking(descriptor: impl AsFd) {
 }
 
 #[test]
-fn a_member_that_makes_its_descriptors_blocking_and_full_holds_up_nobody() {
+fn a_member_that_makes_its_descriptors_blocking_and_full_holds_up_no_other() {
     let host = Host::start(&[]);
     let port = free_port();
     let _good = Application::start(&host.socket(), &format!("http://*:{port}/good/"), "good");
@@ -96,7 +96,7 @@ fn a_member_that_makes_its_descriptors_blocking_and_full_holds_up_nobody() {
 }
 
 #[test]
-fn a_member_that_shrinks_its_memory_or_punches_holes_into_it_holds_up_nobody() {
+fn a_member_that_shrinks_its_memory_or_punches_holes_into_it_holds_up_no_other() {
     let host = Host::start(&[]);
     let port = free_port();
     let _good = Application::start(&host.socket(), &format!("http://*:{port}/good/"), "good");
@@ -132,7 +132,7 @@ fn a_member_that_does_not_finish_a_record_is_dropped_and_told_why() {
     let mut end = ApplicationEnd::open(descriptors.next().unwrap()).unwrap();
     let ringer = Ringer::from(descriptors.next().unwrap());
     let mut commands = CommandWriter::new();
-    commands.record(command::PART, 0, &[4], &[b"abcd"]);
+    commands.write(0, command::Part { piece_bytes: 4 }, &[b"abcd"]);
     assert!(end.commands.write(commands.as_bytes()).unwrap());
     let began = Instant::now();
     ringer.ring();
@@ -152,7 +152,7 @@ fn a_member_that_does_not_finish_a_record_is_dropped_and_told_why() {
 }
 
 #[test]
-fn nobody_can_send_descriptors_to_the_host() {
+fn descriptors_that_are_sent_to_the_host_are_refused() {
     if !descriptors::can_be_refused() {
         eprintln!("not tested: this kernel can't refuse descriptors (Linux 6.16 can)");
         return;

@@ -152,7 +152,11 @@ impl Model {
     fn command(&mut self, kind: u32, token: u32) {
         let mut commands = CommandWriter::new();
         let sequence = self.sequences[token as usize];
-        commands.about_request(kind, token, sequence);
+        match kind {
+            command::PAUSE => commands.write(0, command::Pause { token, sequence }, &[]),
+            command::RESUME => commands.write(0, command::Resume { token, sequence }, &[]),
+            _ => commands.write(0, command::Discard { token, sequence }, &[]),
+        }
         let record = Records::new(commands.as_bytes()).next().unwrap().unwrap();
         let verdict = self.dispatcher.validate(0, record, &mut Vec::new());
         if verdict == Verdict::Apply {

@@ -262,8 +262,9 @@ impl App {
         self.submit();
     }
 
-    pub(crate) fn simple(&mut self, kind: u32, flags: u32, token: u32) {
-        self.commands.simple(kind, flags, token);
+    /// A command without payload.
+    pub(crate) fn command<R: Record>(&mut self, flags: u32, words: R) {
+        self.commands.write(flags, words, &[]);
         self.submit();
     }
 
@@ -275,8 +276,14 @@ impl App {
 
     /// Wants no more of a request's body for now.
     pub(crate) fn pause(&mut self, request: &Req) {
-        self.commands
-            .about_request(command::PAUSE, request.token, request.sequence);
+        self.commands.write(
+            0,
+            command::Pause {
+                token: request.token,
+                sequence: request.sequence,
+            },
+            &[],
+        );
         self.submit();
     }
 

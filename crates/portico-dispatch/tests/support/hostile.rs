@@ -305,7 +305,7 @@ impl Bad {
             words.push(source.small());
         }
         let mut writer = CommandWriter::new();
-        writer.record(kind, flags, &words, &[source.bytes()]);
+        writer.unlisted(kind, flags, &words, &[source.bytes()]);
         self.write(writer.as_bytes());
     }
 
@@ -347,10 +347,11 @@ impl Bad {
                     command::PAUSE,
                     command::SHUTDOWN,
                 ];
-                writer.simple(
+                writer.unlisted(
                     kinds[source.small() as usize % 4],
                     source.small() & 1,
-                    token,
+                    &[token],
+                    &[],
                 );
                 writer.raw(token, source.small() & 2, source.bytes());
             }

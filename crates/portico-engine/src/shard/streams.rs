@@ -110,7 +110,7 @@ fn a_body_that_is_paused_holds_no_other() {
     pair.send(1, Kind::Head, b"/a");
     pair.send(2, Kind::Head, b"/b");
     pair.told();
-    pair.apply(|commands, token| commands.about_request(command::PAUSE, token, 1));
+    pair.apply(|commands, token| commands.write(0, command::Pause { token, sequence: 1 }, &[]));
     for stream in [1, 2] {
         pair.send(stream, Kind::Data, b"piece");
         pair.send(stream, Kind::End, b"");
@@ -121,7 +121,7 @@ fn a_body_that_is_paused_holds_no_other() {
             .collect()
     };
     assert_eq!(names(pair.told()), [(event::BODY, 2), (event::END, 2)]);
-    pair.apply(|commands, token| commands.about_request(command::RESUME, token, 1));
+    pair.apply(|commands, token| commands.write(0, command::Resume { token, sequence: 1 }, &[]));
     assert_eq!(names(pair.told()), [(event::BODY, 1), (event::END, 1)]);
 }
 

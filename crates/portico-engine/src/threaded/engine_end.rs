@@ -91,7 +91,7 @@ impl EngineEnd {
             memory.truncate(written);
             self.shared.put_large_events(memory);
             let mut mark = CommandWriter::new();
-            mark.simple(BESIDE, 0, 0);
+            mark.unlisted(BESIDE, 0, &[0], &[]);
             let is_written = write_to_ring(&mut self.events, mark.as_bytes());
             debug_assert!(is_written);
             self.application.wake_if_asleep();

@@ -200,7 +200,7 @@ impl ShardLink {
             Parcel::Piece { record, body } => self.write_beside(record, Some(body)),
             Parcel::Gone { token } => {
                 let mut end = CommandWriter::new();
-                end.simple(command::DESTROY, destroy_flag::RESET, token);
+                end.write(destroy_flag::RESET, command::Destroy { token }, &[]);
                 self.write(end.as_bytes());
             }
         }
@@ -221,7 +221,7 @@ impl ShardLink {
             external,
         });
         let mut mark = CommandWriter::new();
-        mark.simple(BESIDE, 0, 0);
+        mark.unlisted(BESIDE, 0, &[0], &[]);
         self.write(mark.as_bytes());
     }
 

@@ -175,19 +175,25 @@ impl World {
             13 => self.commands.end(token, sequence, flags, b"T: v\r\n"),
             14 => match kind % 4 {
                 // Of the connection or of a body; a body's may have crossed with its end.
-                0 => self.commands.about_request(
-                    command::PAUSE,
-                    token,
-                    sequence * u32::from(argument & 1),
+                0 => self.commands.write(
+                    0,
+                    command::Pause {
+                        token,
+                        sequence: sequence * u32::from(argument & 1),
+                    },
+                    &[],
                 ),
-                1 => self.commands.about_request(
-                    command::RESUME,
-                    token,
-                    sequence * u32::from(argument & 1),
+                1 => self.commands.write(
+                    0,
+                    command::Resume {
+                        token,
+                        sequence: sequence * u32::from(argument & 1),
+                    },
+                    &[],
                 ),
                 2 => self
                     .commands
-                    .about_request(command::DISCARD, token, sequence),
+                    .write(0, command::Discard { token, sequence }, &[]),
                 _ => self
                     .commands
                     .inform(token, sequence, 103, b"Early Hints", b""),
@@ -195,27 +201,49 @@ impl World {
             _ => match kind % 10 {
                 0 => self
                     .commands
-                    .simple(command::DESTROY, u32::from(argument & 1), token),
+                    .write(u32::from(argument & 1), command::Destroy { token }, &[]),
                 1 => self
                     .commands
-                    .simple(command::SHUTDOWN, u32::from(argument & 1), token),
-                2 => self.commands.simple(command::TAKE_OVER, 0, token),
+                    .write(u32::from(argument & 1), command::Shutdown { token }, &[]),
+                2 => self.commands.write(0, command::TakeOver { token }, &[]),
                 3 => {
                     let flags = take_over_flag::BEHIND_BODY;
-                    self.commands.simple(command::TAKE_OVER, flags, token);
+                    self.commands.write(flags, command::TakeOver { token }, &[]);
                 }
-                4 => self.commands.simple(command::PROCEED, 0, token),
+                4 => self.commands.write(0, command::Proceed { token }, &[]),
                 5 => self.commands.raw(token, flags, b"raw"),
-                6 => self
-                    .commands
-                    .record(command::SET_TIMEOUT, 0, &[token, 1], &[]),
-                7 => self
-                    .commands
-                    .simple(command::CLOSE_IDLE, 0, self.listener.0),
-                8 => self.commands.simple(command::CLOSE_ALL, 0, self.listener.0),
-                _ => self
-                    .commands
-                    .record(command::SET_SOCKET, 0, &[token, 1, 1, 5], &[]),
+                6 => self.commands.write(
+                    0,
+                    command::SetTimeout {
+                        token,
+                        milliseconds: 1,
+                    },
+                    &[],
+                ),
+                7 => self.commands.write(
+                    0,
+                    command::CloseIdle {
+                        listener: self.listener.0,
+                    },
+                    &[],
+                ),
+                8 => self.commands.write(
+                    0,
+                    command::CloseAll {
+                        listener: self.listener.0,
+                    },
+                    &[],
+                ),
+                _ => self.commands.write(
+                    0,
+                    command::SetSocket {
+                        token,
+                        no_delay: 1,
+                        keep_alive: 1,
+                        keep_alive_seconds: 5,
+                    },
+                    &[],
+                ),
             },
         }
         self.shard
@@ -257,7 +285,7 @@ impl World {
         for _ in 0..1000 {
             self.turn(64 * 1024);
             for token in self.watcher.tokens() {
-                self.commands.simple(command::DESTROY, 0, token);
+                self.commands.write(0, command::Destroy { token }, &[]);
             }
             self.shard
                 .apply(self.commands.as_bytes(), None)

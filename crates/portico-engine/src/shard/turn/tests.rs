@@ -69,7 +69,7 @@ fn an_application_that_says_nothing_about_an_error_loses_the_connection_and_no_o
     };
     commands.respond(good, 1, &response);
     // What is said too late about the connection that has gone reaches no other.
-    commands.simple(command::DESTROY, 0, bad);
+    commands.write(0, command::Destroy { token: bad }, &[]);
     shard.apply(commands.as_bytes(), None).unwrap();
     let mut answer = [0; 64];
     let length = right.read(&mut answer).unwrap();

@@ -66,7 +66,7 @@ fn a_body_goes_in_pieces_as_its_window_allows_and_what_is_behind_waits_with_it()
     };
     assert!(kept(&mut lending, |writer| writer.data(7, 1, 0, b"more")));
     assert!(kept(&mut lending, |writer| {
-        writer.simple(command::SHUTDOWN, 1, 7);
+        writer.write(1, command::Shutdown { token: 7 }, &[]);
     }));
     assert!(!kept(&mut lending, |writer| writer.data(7, 2, 0, b"another")));
     assert!(!kept(&mut lending, |writer| writer.data(8, 1, 0, b"other")));
