@@ -120,6 +120,7 @@ records! {
         /// The request target; in HTTP/1 as it stands in the request line.
         target: Range,
         /// The authority that the request is for (RFC 9112, 3.3): that of the target if it has one, else the first `Host`.
+        /// For applications whose protocol has no `Host` (HTTP/2), and for those in Rust; `node:http` shows the fields.
         authority: Range,
         /// The bytes that follow the head (only with `UPGRADE`, else none).
         rest: Range,

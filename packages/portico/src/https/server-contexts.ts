@@ -7,7 +7,7 @@
 
 import type { SecureContext } from 'node:tls';
 import type { Engine } from '../native/binding';
-import { contextOptions, serverSettings, type ServerFacts, type ServerSettings } from '../tls/context-options';
+import { contextOptions, serverSettings, type HandshakeSettings, type ServerSettings } from '../tls/context-options';
 import { TlsOptionError } from '../tls/errors';
 import type { SignatureSettings } from '../tls/keying';
 import { recordedOptions, type RecordedOptions } from '../tls/secure-context';
@@ -38,9 +38,9 @@ export class ServerContexts {
    * @param options what the server's own SecureContext was made of
    * @throws TlsOptionError for what can't be honoured, and what the engine throws
    */
-  constructor(engine: Engine, options: RecordedOptions, facts: ServerFacts) {
+  constructor(engine: Engine, options: RecordedOptions, handshake: HandshakeSettings) {
     this.#engine = engine;
-    this.#settings = serverSettings(options, facts);
+    this.#settings = serverSettings(options, handshake);
     this.#own = this.#make(options);
     collector.register(this, { engine, context: this.#own.number }, this);
   }

@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import { currentLane } from '../lane/lane';
 import { isHeard } from '../node/observation';
 import type { Engine } from '../native/binding';
-import type { ServerFacts } from '../tls/context-options';
+import type { HandshakeSettings } from '../tls/context-options';
 import type { RecordedOptions } from '../tls/secure-context';
 import { appendKeyLog, keyLogFile } from './flags';
 import type { TlsConnection, TlsListenerOptions, TlsProvider } from '../lane/tls-provider';
@@ -79,10 +79,10 @@ export class TlsServer implements TlsProvider {
     const { engine } = currentLane();
     const options = recorded(this.#server._sharedCreds, 'setSecureContext');
     const own = this.#allowPartialTrustChain ? { ...options, allowPartialTrustChain: true } : options;
-    return new ServerContexts(engine, own, this.#facts());
+    return new ServerContexts(engine, own, this.#handshakeSettings());
   }
 
-  #facts(): ServerFacts {
+  #handshakeSettings(): HandshakeSettings {
     const server = this.#server;
     return {
       requestCert: server.requestCert,

@@ -37,7 +37,7 @@ export interface ServerSettings {
 }
 
 /** The settings of a server that are not in its options' context part. */
-export type ServerFacts = Pick<ServerSettings, 'requestCert' | 'rejectUnauthorized' | 'alpn' | 'ticketKeys' | 'keyLog'>;
+export type HandshakeSettings = Pick<ServerSettings, 'requestCert' | 'rejectUnauthorized' | 'alpn' | 'ticketKeys' | 'keyLog'>;
 
 const NO_KEYS = new Uint8Array(0);
 
@@ -46,12 +46,12 @@ const NO_KEYS = new Uint8Array(0);
  *
  * @throws TlsOptionError for what can't be honoured
  */
-export function serverSettings(options: RecordedOptions, facts: ServerFacts): ServerSettings {
+export function serverSettings(options: RecordedOptions, handshake: HandshakeSettings): ServerSettings {
   refuseUnsupported(options);
   const secure = readSecureOptions(options.secureOptions ?? 0);
   const ciphers = cipherChoice(options);
   return {
-    ...facts,
+    ...handshake,
     versions: narrow(versionRange(options, { min: tls.DEFAULT_MIN_VERSION, max: tls.DEFAULT_MAX_VERSION },
       ciphers.securityLevel), ciphers, secure),
     ciphers,
@@ -59,7 +59,7 @@ export function serverSettings(options: RecordedOptions, facts: ServerFacts): Se
     honorCipherOrder: options.honorCipherOrder !== false || secure.serverPreference,
     tickets: !secure.noTickets,
     sessionTimeout: options.sessionTimeout ?? 0,
-    ticketKeys: scopedKeys(facts.ticketKeys, options.sessionIdContext),
+    ticketKeys: scopedKeys(handshake.ticketKeys, options.sessionIdContext),
   };
 }
 
