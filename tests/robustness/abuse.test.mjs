@@ -146,6 +146,13 @@ test('clients that leave behind more requests than are taken up are let go', asy
   await assertHealthy(url);
 });
 
+test('clients that leave behind a body that no handler reads are let go', async (t) => {
+  const { url, port } = await start(t);
+  const bytes = [10_000, 20_000, 60_000].map((length) => `POST /never HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n${'x'.repeat(length)}`);
+  await inParallel(bytes.flatMap((post) => ['end', 'destroy', 'reset'].map((how) => () => hitAndRun(port, post, how))), 9);
+  await assertHealthy(url);
+});
+
 test('noise is refused and does no harm', async (t) => {
   const { url, port } = await start(t);
   let seed = 12345; // a fixed sequence: a failure can be repeated

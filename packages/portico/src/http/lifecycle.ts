@@ -216,16 +216,39 @@ function endWithPeer(pipeline: Pipeline): void {
   const unread = findUnread(pipeline);
   if (unread) {
     pipeline.peerHasEnded = false;
-    unread.request.once('end', () => {
-      pipeline.peerHasEnded = true;
-      setImmediate(endWithPeer, pipeline);
-    });
+    waitForReader(pipeline, unread);
     return;
   }
   const last = pipeline.queue?.at(-1) ?? current;
   if (last !== null && isBeingRead(last)) return void setImmediate(endWithPeer, pipeline);
   pipeline.peerHasEnded = false;
   endSide(pipeline);
+}
+
+/**
+ * The peer has ended its side behind a body that waits for its reader. Its end counts when the reader has come to the end, or
+ * has taken nothing for as long as a request may take to arrive: a client that has gone must not be kept for ever.
+ */
+function waitForReader(pipeline: Pipeline, exchange: Exchange): void {
+  const { request } = exchange;
+  const { connection } = pipeline;
+  let isOver = false;
+  request.once('end', () => {
+    if (isOver) return;
+    pipeline.peerHasEnded = true;
+    setImmediate(endWithPeer, pipeline);
+  });
+  const { requestTimeout } = connection.server.server;
+  if (typeof requestTimeout !== 'number' || requestTimeout <= 0) return;
+  const timer = setTimeout(() => {
+    if (isBeingRead(exchange)) {
+      timer.refresh();
+    } else if (!request.readableEnded) {
+      isOver = true;
+      endSide(pipeline);
+    }
+  }, requestTimeout).unref();
+  connection.whenClosed(() => clearTimeout(timer));
 }
 
 /** A request of which so much is unread that Node would not read on. */
