@@ -142,6 +142,35 @@ async function writeInto(log, write) {
 }
 
 Object.assign(scenarios, {
+  a_tunnel_has_no_encoding: async (log) => {
+    const server = http.createServer();
+    for (const event of ['upgrade', 'connect']) {
+      server.on(event, (req, socket) => {
+        for (const encoding of ['hex', 'utf8', undefined]) {
+          try {
+            socket.setEncoding(encoding);
+            log('server', event, encoding, 'set');
+          } catch ({ name, code, message }) {
+            log('server', event, encoding, name, code, message);
+          }
+        }
+        socket.write(ACCEPT);
+        socket.on('data', (part) => {
+          log('server', event, typeof part, socket.readableEncoding);
+          socket.end('done');
+        });
+      });
+    }
+    const port = await listen(server);
+    for (const head of [UPGRADE, 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n']) {
+      const client = new RawClient(port);
+      client.write(head);
+      await client.until('\r\n\r\n');
+      client.write('part');
+      log('wire', await client.all());
+    }
+    await close(server);
+  },
   a_tunnel_takes_writes_with_callbacks: (log) => writeInto(log, (socket) => {
     for (let count = 0; count < 5; count++) {
       log('server', socket.write(`part ${count} `, (error) => log('server', 'callback', count, error ?? null)), ...writable(socket));

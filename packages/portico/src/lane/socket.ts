@@ -139,10 +139,9 @@ const members = {
     return net.Socket.prototype.resume.call(this) as LaneSocket;
   },
 
-  /** Bytes of HTTP are not text. */
-  setEncoding(this: LaneSocket, encoding?: BufferEncoding): LaneSocket {
-    if (!this[kConnection].tunnel) throw socketEncoding();
-    return net.Socket.prototype.setEncoding.call(this, encoding) as LaneSocket;
+  /** Bytes of HTTP are not text. As in Node, that stays so when the connection is a tunnel. */
+  setEncoding(): never {
+    throw socketEncoding();
   },
 
   /** No timer here: activity is known to the engine. */
