@@ -36,6 +36,8 @@ const EVERYWHERE = [
   'request-timeout/200000/at-once/next/trailers/fast/watched',
   // Where a handler threw, only the end of a chunked body is left to be an error of the client.
   'throws-after-head/0/split/idle/trailers/fast/unwatched',
+  // It threw behind its answer: the next request is refused.
+  'throws-after-end/1/at-once/next/trailers/fast/unwatched',
   // The client's end comes in the wake of the engine that its request came with, and immediates are to run before it.
   'pipeline-promise-fails/100/half-close/pipelined/chunked/fast/watched',
   // The client ends its side within the body: what it is answered is not lost by a reset.

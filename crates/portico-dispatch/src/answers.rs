@@ -70,9 +70,12 @@ pub(crate) fn to_parse_error(number: u32) -> &'static [u8] {
         Some(ParseErrorCode::ChunkExtensionsOverflow) => {
             b"HTTP/1.1 413 Payload Too Large\r\nConnection: close\r\n\r\n"
         }
-        _ => b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n",
+        _ => BAD_REQUEST,
     }
 }
+
+/// The answer to what is no HTTP, and to what a member takes for none.
+pub(crate) const BAD_REQUEST: &[u8] = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
 
 /// The answer to a request that takes too long.
 pub(crate) const TIMEOUT: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";

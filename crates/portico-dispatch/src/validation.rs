@@ -5,12 +5,15 @@
 //! `answer_validation`.
 
 use portico_channel::RecordView;
-use portico_channel::layout::{command, response_flag, take_over_flag};
+use portico_channel::layout::{
+    command, destroy_flag, response_flag, shutdown_flag, take_over_flag,
+};
 
 use crate::BreakReason;
 use portico_http::h1;
 use portico_http::semantics::field_value::is_field_value;
 
+use crate::answers;
 use crate::client::{Exchange, Hold, MemberIndex, Stage, Trailing};
 use crate::dispatcher::Dispatcher;
 use crate::flow::Ack;
@@ -65,6 +68,12 @@ impl Dispatcher {
                 self.expect_no_more(token, sequence);
                 ended.push((token, sequence));
                 Verdict::Apply
+            }
+            command::DESTROY if record.flags() & destroy_flag::BAD_REQUEST != 0 => {
+                match self.refuse_client(index, token) {
+                    true => Verdict::LeaveOut,
+                    false => self.validate_end(index, token),
+                }
             }
             command::SHUTDOWN | command::DESTROY => self.validate_end(index, token),
             command::SET_TIMEOUT | command::SET_SOCKET => {
@@ -213,6 +222,29 @@ impl Dispatcher {
             self.part(index, token);
         }
         Verdict::LeaveOut
+    }
+
+    /// A member ends a connection for what its client has sent. The client gets our 400 first if the next answer is that
+    /// member's, or if only a body is arriving, which is that member's. False: the connection ends without.
+    fn refuse_client(&mut self, index: MemberIndex, token: u32) -> bool {
+        let Self {
+            clients, commands, ..
+        } = self;
+        let Some(client) = clients.find(token) else {
+            return false;
+        };
+        let is_next = match client.exchanges.front() {
+            Some(first) => first.stage == Stage::With(index) && !first.answer.has_begun(),
+            None => client.is_trailing(index),
+        };
+        if !is_next || client.has_streams || client.is_closing || client.tunnel.is_some() {
+            return false;
+        }
+        // Once: what the member says from here on is about a connection that ends.
+        client.is_closing = true;
+        commands.raw(token, 0, answers::BAD_REQUEST);
+        commands.write(shutdown_flag::CLOSE, command::Shutdown { token }, &[]);
+        true
     }
 
     /// No more of a request's body will be told.

@@ -4,7 +4,7 @@
 
 mod support;
 
-use portico_channel::layout::{command, event, response_flag as flag};
+use portico_channel::layout::{command, destroy_flag, event, response_flag as flag};
 use portico_channel::shared::ANSWER_WINDOW_BYTES;
 use portico_channel::{CommandWriter, Response};
 use portico_dispatch::{BreakReason, BrokenMember, MemberId, QueueOptions};
@@ -462,6 +462,47 @@ fn an_error_in_a_body_is_answered_in_its_turn() {
     );
     let rest = String::from_utf8(client.rest()).unwrap();
     assert!(rest.starts_with("HTTP/1.1 400 Mine"), "{rest}");
+}
+
+#[test]
+fn a_client_is_refused_for_a_member_only_where_that_member_is_next_to_answer() {
+    let (host, mut good, mut bad) = both();
+    let refuse = |app: &mut App, token| {
+        app.command(destroy_flag::BAD_REQUEST, command::Destroy { token });
+    };
+    // Its own request is next.
+    let mut client = host.connect();
+    client.get("/bad/");
+    let request = bad.request();
+    refuse(&mut bad, request.token);
+    let refused = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
+    assert_eq!(client.rest(), refused.as_bytes());
+    // The body of a request that it has answered.
+    let mut client = host.connect();
+    client.send("POST /bad/ HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\nabc");
+    let request = bad.request();
+    bad.answer(&request, "early");
+    assert_eq!(client.answer().text(), "early");
+    refuse(&mut bad, request.token);
+    assert_eq!(client.rest(), refused.as_bytes());
+    // Another member answers first: as ever, the connection ends.
+    let mut client = host.connect();
+    client.get("/good/");
+    client.get("/bad/");
+    let (_first, request) = (good.request(), bad.request());
+    refuse(&mut bad, request.token);
+    assert_eq!(client.rest(), b"");
+    // Nothing there is its own: the connection goes on.
+    let mut client = host.connect();
+    client.get("/bad/");
+    let request = bad.request();
+    bad.answer(&request, "done");
+    assert_eq!(client.answer().text(), "done");
+    refuse(&mut bad, request.token);
+    client.get("/good/");
+    let request = good.request();
+    good.answer(&request, "good");
+    assert_eq!(client.answer().text(), "good");
 }
 
 #[test]

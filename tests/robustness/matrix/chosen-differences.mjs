@@ -151,6 +151,12 @@ const CHOSEN = [
         || field === 'request' && portico.replace('end, ', '').replace('complete ', '').replace('ended ', '') === node),
   },
   {
+    reason: 'a connection through a host is no member\'s whose requests have come and been answered in full: that its handler threw ends nothing, and the next request is served',
+    // No example: if the next request reaches the member before the host hears of the failure, that is refused.
+    matches: ({ drive, field, portico, outcome }, { behaviour }) => drive === 'hosted' && behaviour === 'throws-after-end' && field === 'answer 2'
+      && NEXT.includes(portico) && isComplete(outcome['answer 1'].replace('100 ', '')),
+  },
+  {
     reason: 'an answer to a connection that the program has destroyed is not sent: it has no writableFinished; Node 20 says that it has',
     example: { row: 'destroyed-then-answered/70000/split/next/length/fast/watched', nodes: ['20'] },
     matches: ({ field, portico, node }) => field === 'response' && portico === 'close (head ended)' && node === 'close (head ended finished)',

@@ -143,6 +143,9 @@ numbers! {
         /// The application has not been told of the end of a request. With a reset if that has been read: where the
         /// application reads by itself, a close resets what it has not read.
         UNREAD = 2,
+        /// The application takes what the client has sent for no HTTP: a host answers 400 if it is the turn of a request
+        /// of that application, or of none. Without a host of no meaning.
+        BAD_REQUEST = 4,
     }
 }
 

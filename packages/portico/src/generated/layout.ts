@@ -85,6 +85,7 @@ export const RESPONSE_FLAG_EXTERNAL = 1024;
 export const SHUTDOWN_FLAG_CLOSE = 1;
 export const DESTROY_FLAG_RESET = 1;
 export const DESTROY_FLAG_UNREAD = 2;
+export const DESTROY_FLAG_BAD_REQUEST = 4;
 export const RESET_CODE_NO_ERROR = 0;
 export const RESET_CODE_PROTOCOL_ERROR = 1;
 export const RESET_CODE_INTERNAL_ERROR = 2;

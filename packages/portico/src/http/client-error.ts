@@ -92,8 +92,9 @@ export function answerBadRequest(pipeline: Pipeline, error: ParseError): void {
   socket.destroy(error);
 }
 
-function isAnswering({ current }: Pipeline): boolean {
-  return current !== null && current.headSent;
+/** An answer to a host that only waits to be acknowledged has gone: its client may have had it long ago. */
+function isAnswering({ current, connection }: Pipeline): boolean {
+  return current !== null && current.headSent && !(current.ended && connection.isShared);
 }
 
 function ignore(): void { /* The program has been told by 'clientError', or does not want to know. */ }

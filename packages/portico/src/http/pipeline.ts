@@ -122,11 +122,12 @@ export class Pipeline {
 
   /**
    * Answers the request whose turn it is in place of its response, if that has not begun, and ends the connection behind
-   * it: all that one of those who share a connection may say of it. `CLOSED` follows.
+   * it. Where it is no request's turn that the program knows of, the host refuses what has come. `CLOSED` follows.
    */
   refuseCurrent(status: number, reason: string, fields: string): void {
     const { current, connection, connection: { token, lane: { writer } } } = this;
-    if (current === null || current.headSent || current.pending !== null || current.ended) return;
+    if (current === null || current.ended && current.headSent) return connection.refuse();
+    if (current.headSent || current.pending !== null || current.ended) return;
     writer.respond(token, current.sequence, layout.RESPONSE_FLAG_END | layout.RESPONSE_FLAG_CLOSE, status, 0, reason, fields, undefined, 0, undefined, 0);
     connection.destroying = true;
   }

@@ -301,6 +301,14 @@ export class Connection implements TlsConnection {
     this.lane.writer.simple(layout.COMMAND_DESTROY, reset ? layout.DESTROY_FLAG_RESET : unread, this.token);
   }
 
+  /** Closes now for what the client has sent. A host, which must not be given bytes of a connection that others share, answers 400. */
+  refuse(): void {
+    if (this.closed || this.destroying) return;
+    this.destroying = true;
+    this.lane.writer.submit();
+    this.lane.writer.simple(layout.COMMAND_DESTROY, layout.DESTROY_FLAG_BAD_REQUEST, this.token);
+  }
+
   /** Gives an answer up: in its turn the connection ends. */
   destroyAnswer(sequence: number): void {
     if (!this.closed && !this.destroying) this.lane.writer.reset(this.token, sequence, layout.RESET_CODE_CANCEL);
