@@ -43,6 +43,14 @@ const EVERYWHERE = [
   // The client ends its side within the body: what it is answered is not lost by a reset.
   'flush-headers/65535/cut/next/http10/fast/unwatched',
   'finished-request/65536/cut/next/length/fast/watched',
+  // A body that its reader has left goes on: node:http reads no more, and the client's end costs no answer and adds none.
+  'iterator-returned/140000/half-close/next/http10-kept/fast/watched',
+  'pipeline-aborted/65535/cut/next/chunked/fast/watched',
+  'iterator-left/1500000/cut/next/trailers/fast/watched',
+  'iterator-left-answered/140000/cut/next/length/fast/unwatched',
+  'iterator-left-kept/1500000/cut/next/length/fast/watched',
+  // All of what was sent before the end has been read: the end within the body is an error.
+  'iterator-left/16383/cut/next/length/fast/watched',
   // Older versions of Node stop reading at 16 KiB, and have the client's end later.
   'data-after-timer/65535/half-close/next/chunked/fast/watched',
 ];

@@ -345,6 +345,7 @@ impl Dispatcher {
         let Some(client) = self.clients.find(token) else {
             return;
         };
+        let trailing = client.trailing.pop();
         client.trailing.clear();
         client.tunnel_hold = Hold::default();
         if let Some(last) = client.exchanges.back_mut() {
@@ -353,7 +354,8 @@ impl Dispatcher {
         // Told again for each packet that follows; and a client that only breaks off breaks no rule.
         let is_told =
             client.refuser.is_some() || client.refusal.is_some() || !client.error.is_empty();
-        if !is_told && number != u32::from(ParseErrorCode::InvalidEofState.number()) {
+        let is_broken_off = number == u32::from(ParseErrorCode::InvalidEofState.number());
+        if !is_told && !is_broken_off {
             self.refusals.malformed += 1;
         }
         if let Some(index) = client.tunnel {
@@ -379,6 +381,15 @@ impl Dispatcher {
                 }
             },
             _ => {}
+        }
+        if let Some(rest) = trailing
+            && is_broken_off
+            && client.exchanges.is_empty()
+        {
+            // Whether node:http would have read that far is for whoever has answered the request to say.
+            client.refuser = Some(rest.owner);
+            self.tell(rest.owner, bytes);
+            return;
         }
         client.refusal = Some(answers::to_parse_error(number));
         self.next_turn(token);

@@ -118,6 +118,7 @@ export function answered(exchange: Exchange): void {
 function deliver(exchange: Exchange, chunk: Buffer): void {
   const { request } = exchange;
   if (exchange.touched) {
+    if (request.destroyed && !request._dumped) return exchange.pipeline.leave(exchange);
     noteFlow(exchange);
     if (isUndisturbed(exchange) && emitFlowing(request, chunk)) return;
     // `_read` wants more again.
@@ -144,8 +145,12 @@ export function isBehind({ connection, touched, request, bodyBytes, finished }: 
 
 /** No more of a body is kept: its reader goes on later, or there is none, and the connection goes on without. */
 function stop(exchange: Exchange): void {
-  if (exchange.finished && !mayBeRead(exchange)) exchange.request._dump();
-  else hold(exchange);
+  if (exchange.finished && !mayBeRead(exchange)) {
+    exchange.pipeline.leave(exchange);
+    exchange.request._dump();
+  } else {
+    hold(exchange);
+  }
 }
 
 /** A body that flows again is read, whatever stopped it. */

@@ -6,6 +6,7 @@ import type { Connection } from '../lane/connection';
 import { endReadable } from '../lane/connection-end';
 import { socketError } from './socket-events';
 import { requestTimeout } from './errors';
+import { peerEnded } from './lifecycle';
 import type { Pipeline } from './pipeline';
 import { STATUS_CODES } from 'node:http';
 
@@ -35,6 +36,7 @@ export function clientError(pipeline: Pipeline, at: number): void {
   }
   if (PARSE_ERROR_CODES[number] === BROKEN_OFF) {
     pipeline.bodyHeard = true;
+    if (pipeline.readsNoEnd) return peerEnded(pipeline);
     pipeline.brokenOff = Object.assign(new Error('Parse Error'), { bytesParsed: 0, code: BROKEN_OFF, reason });
     endReadable(connection.laneSocket);
     return;

@@ -8,7 +8,7 @@
 
 import process = require('node:process');
 import { EventRequest, REQUEST_FLAG_UPGRADE } from '../generated/layout';
-import { noteFlow, wantMore } from './body';
+import { noteFlow, stopsNode, wantMore } from './body';
 import { carryOver } from '../node/carry-over';
 import { enumerateAsNode } from '../node/enumerability';
 import { kExchange, type Exchange } from './exchange';
@@ -272,7 +272,7 @@ function destroyRequest(this: Request, error: Error | null, callback: (error?: E
   if (exchange === undefined) return;
   exchange.abortController?.abort();
   // An iterator that was left destroys the request and not its connection, which goes on without the rest of the body.
-  exchange.pipeline.discard(exchange);
+  if (exchange.held || stopsNode(exchange)) exchange.pipeline.leave(exchange);
 }
 
 /** An error is for those who listen. */

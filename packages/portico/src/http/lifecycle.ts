@@ -142,7 +142,9 @@ function endConnection(connection: Connection): void {
 /** The exchange gives its place to the next in order. */
 export function leave(exchange: Exchange): void {
   exchange.pipeline.orphanedAcks += exchange.acks?.length ?? 0;
-  const next = exchange.pipeline.dequeue(exchange);
+  const { pipeline } = exchange;
+  const next = pipeline.dequeue(exchange);
+  if (pipeline.endsBehindAnswers && pipeline.current === null) setImmediate(endSide, pipeline);
   // As in Node, a queued response learns of its socket when its turn comes.
   if (next === null || next.response === undefined) return;
   beginTurn(next);
@@ -212,6 +214,7 @@ function endWithPeer(pipeline: Pipeline): void {
   if (connection.destroying || connection.closed || !pipeline.peerHasEnded) return;
   if (!connection.ended && (pipeline.orphanedAcks > 0 || current !== null && hasAcks(current))) return;
   if (!connection.ended && pipeline.stopsReading && hasMuchWaiting(pipeline)) return;
+  if (!connection.ended && pipeline.readsNoEnd && current !== null) return waitForAnswers(pipeline);
   // Nor where a body waits for its reader.
   const unread = findUnread(pipeline);
   if (unread) {
@@ -223,6 +226,22 @@ function endWithPeer(pipeline: Pipeline): void {
   if (last !== null && isBeingRead(last)) return void setImmediate(endWithPeer, pipeline);
   pipeline.peerHasEnded = false;
   endSide(pipeline);
+}
+
+/**
+ * The peer has ended its side behind a body that was left, where Node does not hear of it. Its end counts when all is answered,
+ * or when no answer has begun for as long as a request may take to arrive.
+ */
+function waitForAnswers(pipeline: Pipeline): void {
+  const { connection, connection: { server: { server: { requestTimeout } } } } = pipeline;
+  pipeline.peerHasEnded = false;
+  pipeline.endsBehindAnswers = true;
+  if (typeof requestTimeout !== 'number' || requestTimeout <= 0) return;
+  const timer = setTimeout(() => {
+    if (pipeline.current?.headSent === true) timer.refresh();
+    else endSide(pipeline);
+  }, requestTimeout).unref();
+  connection.whenClosed(() => clearTimeout(timer));
 }
 
 /**
@@ -259,6 +278,7 @@ function findUnread({ current, queue }: Pipeline): Exchange | null | undefined {
 /** The peer's side ends for the program. The socket's 'end' is what the server listens to. */
 function endSide(pipeline: Pipeline): void {
   const { connection } = pipeline;
+  if (connection.destroying || connection.closed) return;
   if (connection.hasSocket) endReadable(connection.laneSocket);
   else followPeer(pipeline);
 }

@@ -36,6 +36,13 @@ export class Pipeline {
   peerHasEnded = false;
   /** It did so in the middle of a request: what 'clientError' will tell when the socket has ended. */
   brokenOff: Error | undefined = undefined;
+  /**
+   * A body goes on that its reader has left, as an iterator that is destroyed: Node reads nothing of the connection from then on,
+   * and does not hear of the peer's end.
+   */
+  readsNoEnd = false;
+  /** The peer has ended its side behind such a body, which counts when all is answered. */
+  endsBehindAnswers = false;
   /** So much waited when the last request came that Node would have stopped reading. */
   stopsReading = false;
   /** The wake of the engine in which the peer's last bytes were told. */
@@ -99,6 +106,7 @@ export class Pipeline {
     if (this.receiving !== null) (this.interrupted ??= []).push(this.receiving);
     this.receiving = exchange;
     this.bodyHeard = false;
+    this.readsNoEnd = false;
   }
 
   /** The body of a request has come. */
@@ -109,6 +117,13 @@ export class Pipeline {
   /** Of this request's body only the end is told from now on. Who listens to the socket's bytes gets them all the same. */
   discard(exchange: Exchange): void {
     if (this.receiving === exchange) this.connection.discardBody(exchange.sequence);
+  }
+
+  /** A body goes on that its reader has left: what is still to come of it is dropped. */
+  leave(exchange: Exchange): void {
+    if (this.readsNoEnd || (this.queue?.at(-1) ?? this.current ?? exchange) !== exchange) return;
+    this.readsNoEnd = true;
+    this.discard(exchange);
   }
 
   /** Nothing more is told of the request that is arriving if Node would not have read all of it, if all of it had come. */
