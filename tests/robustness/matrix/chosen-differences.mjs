@@ -73,13 +73,23 @@ const CHOSEN = [
   {
     reason: 'what a handler has written before it throws is sent; node:http has not yet handed it to the kernel',
     example: { row: 'throws-after-head/16383/at-once/pipelined-upload/chunked/fast/watched', nodes: ['24', '26'] },
-    matches: ({ field, portico, node }, { behaviour }) => behaviour === 'throws-after-head' && field === 'answer 1' && portico === '200 cut short' && node === 'none',
+    matches: ({ field, portico, node }, { behaviour }) => behaviour === 'throws-after-head' && field === 'answer 1'
+      // Of an answer to HTTP/1.0, its connection's end is the end.
+      && ['200 cut short', '200 "begun"'].includes(portico) && node === 'none',
   },
   {
     reason: 'behind a handler that threw what follows is refused with 400, and not only with the end of the connection',
     example: { row: 'throws/100/cut/next/http10/fast/watched', nodes: ['20'] },
     matches: ({ field, portico, node, outcome }, { behaviour, arrival }) => (/^throws-(after|in)-end$/.test(behaviour) || behaviour.startsWith('throws') && arrival === 'cut') && field.startsWith('answer')
       && portico === '400 0 bytes' && node === 'none' && outcome.end !== 'hangs',
+  },
+  {
+    reason: 'the engine may read a body in more parts than node:http: the part behind that in which the handler threw is refused, as there if the body arrives in parts',
+    example: { row: 'throws-in-data/65536/at-once/next/expect/fast/watched' },
+    async matches({ field, portico, outcomes }, row, ask) {
+      if (row.behaviour !== 'throws-in-data' || row.arrival !== 'at-once' || !field.startsWith('answer') || !outcomes.every(({ end }) => end === 'hangs')) return false;
+      return some(await ask.onStock(parseRow(row.name.replace('/at-once/', '/split/'))), field, portico);
+    },
   },
   {
     reason: 'where so much waits behind a request that is never answered that nothing more is read, a client that leaves is noticed later',
@@ -108,6 +118,12 @@ const CHOSEN = [
       && outcome.response === ENDED[1] && outcome.end === 'ended' && outcome['head 1'].includes('Connection: close'),
   },
   {
+    reason: 'what a reader has left of a body is read behind the answer; node:http stops reading, and its keepAliveTimeout resets a client that still sends',
+    example: { row: 'iterator-left-kept/300000/stalled/idle/chunked/fast/watched' },
+    matches: ({ field, portico, node, outcome, outcomes }, { behaviour, arrival }) => behaviour === 'iterator-left-kept' && arrival === 'stalled' && field === 'request'
+      && portico === ENDED[0] && node === '' && outcome.response === ENDED[1] && outcome.end === 'ended' && outcomes.every(({ end }) => end === 'reset'),
+  },
+  {
     reason: 'that a client has left is noticed though its body is not read; node:http has stopped reading',
     example: { row: 'unread-complete-200/70000/reset/next/http10/fast/watched', nodes: ['20'] },
     matches: ({ field, portico, node, outcome }) => /^request|^response/.test(field) && node.split('  or  ').includes('') && /close \(.*\)$/.test(portico)
@@ -130,7 +146,7 @@ const CHOSEN = [
     reason: 'node:http of this version has read less of a body when it is destroyed: all is as on the newest one, which keeps 64 KiB as Portico does',
     example: { row: 'short-answer-destroy/70000/at-once/next/trailers/fast/unwatched', nodes: ['20'] },
     async matches({ field, portico }, row, ask) {
-      if (!ask.hasNewest || !row.behaviour.includes('destroy') || field !== 'end' && field !== 'request') return false;
+      if (!ask.hasNewest || !/destroy|^abort-signal$/.test(row.behaviour) || field !== 'end' && field !== 'request') return false;
       return some(await ask.onNewest(row), field, portico);
     },
   },
@@ -143,10 +159,10 @@ const CHOSEN = [
     },
   },
   {
-    reason: 'an engine on a thread of its own and a host have read what node:http leaves unread in the kernel: what is destroyed later than at once, or '
+    reason: 'an engine on a thread of its own and a host have read what node:http leaves unread in the kernel: what is destroyed later than at once, by a handler that threw, or '
       + 'before its length is known or its end has come, ends without a reset, and its request may be complete',
     example: { row: 'request-destroy-first-part/1/behind/pipelined-upload/length/fast/unwatched', drive: 'threaded' },
-    matches: ({ drive, field, portico, node, outcome }, row) => drive !== 'inline' && row.behaviour.includes('destroy')
+    matches: ({ drive, field, portico, node, outcome }, row) => drive !== 'inline' && /destroy|^throws-after-head$/.test(row.behaviour)
       && (field === 'end' && portico === 'ended' && node.split('  or  ').includes('reset') && !isComplete(outcome['answer 1']) && !isDestroyedWhole(row)
         || field === 'request' && portico.replace('end, ', '').replace('complete ', '').replace('ended ', '') === node),
   },
