@@ -36,6 +36,9 @@ const EVERYWHERE = [
   'request-timeout/200000/at-once/next/trailers/fast/watched',
   // Where a handler threw, only the end of a chunked body is left to be an error of the client.
   'throws-after-head/0/split/idle/trailers/fast/unwatched',
+  // What was read with the head is parsed to its end, also when the handler has destroyed the socket.
+  'socket-destroy/1/at-once/idle/length/fast/watched',
+  'socket-destroy-soon/16383/at-once/next/trailers/fast/watched',
   // It threw behind its answer: the next request is refused.
   'throws-after-end/1/at-once/next/trailers/fast/unwatched',
   // The client's end comes in the wake of the engine that its request came with, and immediates are to run before it.

@@ -60,7 +60,9 @@ function receiveBody({ receiving, connection }: Pipeline, sequence: number, chun
 
 /** The body of request `sequence` had no more than that, and no trailers. */
 function completeBody({ receiving, connection }: Pipeline, sequence: number): void {
-  if (receiving !== null && receiving.sequence === sequence && !connection.destroying) completeArrived(receiving);
+  if (receiving === null || receiving.sequence !== sequence) return;
+  if (connection.destroying) completeDestroyed(receiving);
+  else completeArrived(receiving);
 }
 
 /** The end of the body, with trailers perhaps. In a read of its own, perhaps: then nothing else was left to fail. */
@@ -68,7 +70,8 @@ export function receiveEnd(pipeline: Pipeline, at: number): void {
   const { receiving, connection: { lane, lane: { slab }, destroying } } = pipeline;
   pipeline.heardWake = lane.wake;
   if (pipeline.failedIn !== null) return callbackFailed(pipeline, endBytes(slab, at));
-  if (receiving === null || receiving.sequence !== slab.words[at + EventEnd.SEQUENCE] || destroying) return;
+  if (receiving === null || receiving.sequence !== slab.words[at + EventEnd.SEQUENCE]) return;
+  if (destroying) return completeDestroyed(receiving);
   if (slab.words[at + EventEnd.FIELD_COUNT] > 0) receiveTrailers(receiving, readTrailers(slab, at));
   completeArrived(receiving);
 }
@@ -78,6 +81,14 @@ function completeArrived(exchange: Exchange): void {
   const { pipeline } = exchange;
   complete(exchange);
   if (pipeline.upgrading !== null) beginUpgraded(pipeline, pipeline.upgrading);
+}
+
+/**
+ * The end of a body whose connection the program has destroyed meanwhile. It came with what had been read, and Node's parser
+ * goes to the end of that: the request is complete, unless the program has been told that it is not.
+ */
+function completeDestroyed(exchange: Exchange): void {
+  if (!exchange.request.aborted) exchange.complete = true;
 }
 
 /** The last chunk of a body with its trailers, as a client writes them: how they were written is not told. */
