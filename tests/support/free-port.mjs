@@ -1,12 +1,34 @@
-import { once } from 'node:events';
-import net from 'node:net';
+// A port for a program that a test starts.
 
-/** A port that nothing listens on. */
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+
+const LOWEST = 12_000;
+const ATTEMPTS = 50;
+
+/**
+ * A port that no program listens on. It lies below those that the kernel gives to clients: one of these that is free now may
+ * be a client's a moment later, which has bound it to an address of its own, and then no server can listen on it.
+ */
 export async function freePort() {
-  const server = net.createServer().listen(0);
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
+  const end = firstOfClients();
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const port = await listen(LOWEST + Math.floor(Math.random() * (end - LOWEST)));
+    if (port !== undefined) return port;
+  }
+  throw new Error(`no port between ${LOWEST} and ${end} is free`);
+}
+
+function firstOfClients() {
+  const [first] = readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8').split(/\s/);
+  return Math.max(Number(first), LOWEST + 1_000);
+}
+
+/** The port, if a server can listen on it. */
+function listen(port) {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(undefined));
+    server.listen(port, () => server.close(() => resolve(port)));
+  });
 }

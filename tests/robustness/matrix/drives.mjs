@@ -37,17 +37,29 @@ async function startEmbedded(drive, program, flags, env) {
 async function startHosted(program, flags) {
   const cleanups = [];
   const test = { after: (cleanup) => cleanups.unshift(cleanup) };
+  const cleanUp = async () => {
+    for (const cleanup of cleanups) await cleanup();
+  };
+  try {
+    return await startHostsAndMembers(program, flags, { test, cleanUp });
+  } catch (error) {
+    await cleanUp();
+    throw error;
+  }
+}
+
+async function startHostsAndMembers(program, flags, { test, cleanUp }) {
   const patientHost = await startHost(test, { configuration: limits('60s') });
   const hastyHost = await startHost(test, { configuration: limits('400ms') });
   const listens = (host, ...names) => Object.fromEntries(names.map((name) => [name, `http://*:${host.port}/${name}/`]));
-  const members = [
-    await startServer(program, [...flags, ...preload], patientHost.env, listens(patientHost, 'patient', 'expectant', 'upgrading')),
-    await startServer(program, [...flags, ...preload], hastyHost.env, listens(hastyHost, 'hasty')),
-  ];
+  const startMember = async (host, ...names) => {
+    const child = await startServer(program, [...flags, ...preload], host.env, listens(host, ...names));
+    test.after(() => child.kill('SIGKILL'));
+    return child;
+  };
+  const members = [await startMember(patientHost, 'patient', 'expectant', 'upgrading'), await startMember(hastyHost, 'hasty')];
   const ports = { patient: patientHost.port, expectant: patientHost.port, upgrading: patientHost.port, hasty: hastyHost.port };
-  return new Drive('hosted', members, ports, async () => {
-    for (const cleanup of cleanups) await cleanup();
-  }, [patientHost.child, hastyHost.child]);
+  return new Drive('hosted', members, ports, cleanUp, [patientHost.child, hastyHost.child]);
 }
 
 const limits = (keepAlive) => `[limits]\nkeep_alive_timeout = "${keepAlive}"\nheaders_timeout = "61s"\n`;

@@ -71,4 +71,7 @@ process.on('message', ({ id, ask, rows }) => {
   }
 });
 process.on('disconnect', () => process.exit(0));
-main();
+main().catch((error) => {
+  console.error(error.stack);
+  process.exit(1);
+});
