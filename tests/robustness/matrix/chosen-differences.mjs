@@ -85,7 +85,6 @@ const CHOSEN = [
   },
   {
     reason: 'the engine may read a body in more parts than node:http: the part behind that in which the handler threw is refused, as there if the body arrives in parts',
-    example: { row: 'throws-in-data/65536/at-once/next/expect/fast/watched' },
     async matches({ field, portico, outcomes }, row, ask) {
       if (row.behaviour !== 'throws-in-data' || row.arrival !== 'at-once' || !field.startsWith('answer') || !outcomes.every(({ end }) => end === 'hangs')) return false;
       return some(await ask.onStock(parseRow(row.name.replace('/at-once/', '/split/'))), field, portico);

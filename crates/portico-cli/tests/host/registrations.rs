@@ -229,6 +229,11 @@ fn a_process_that_dies_with_requests_is_a_warning_that_counts_them() {
     let (mut process, _) = Process::start(&host.socket(), &prefix, "first", None);
     let pid = Pid::from_raw(i32::try_from(process.pid()).unwrap()).unwrap();
     kill_process(pid, Signal::STOP).unwrap();
+    // It runs on until each of its threads has heard of it.
+    let state = format!("/proc/{}/stat", process.pid());
+    wait_for("it to stop", || {
+        std::fs::read_to_string(&state).unwrap().contains(") T ")
+    });
     let waiting = std::thread::spawn(move || get(port, "/").unwrap());
     wait_for("the request to reach it", || {
         host.status()["prefixes"][0]["processes"][0]["in_flight"] == 1
