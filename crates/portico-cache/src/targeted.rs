@@ -2,7 +2,7 @@
 //! Unlike Cache-Control they are Structured Fields: a Dictionary (RFC 8941, section 3.2), and one that is broken is as if
 //! it were not there.
 
-use portico_http::semantics::field_value::Directive;
+use portico_http::semantics::field_value::{Directive, trim};
 
 use crate::cache_control::ResponseDirectives;
 use portico_http::semantics::Fields;
@@ -34,7 +34,7 @@ fn read_dictionary<'a>(response: Fields<'a>, name: &[u8]) -> Option<ResponseDire
             rest = match after {
                 [] => after,
                 [b',', after @ ..] => {
-                    let next = trim_whitespace(after);
+                    let next = trim(after);
                     (!next.is_empty()).then_some(next)? // no comma at the end
                 }
                 _ => return None,
@@ -70,7 +70,7 @@ impl<'a> Member<'a> {
             None => (Value::True, rest),
         };
         let rest = skip_parameters(rest)?;
-        Some((Self { key, value }, trim_whitespace(rest)))
+        Some((Self { key, value }, trim(rest)))
     }
 
     /// `None`: a directive that is known has a value of another type (RFC 9213, section 2.1: the field is then ignored).
@@ -111,14 +111,6 @@ impl<'a> Member<'a> {
         });
         Some(())
     }
-}
-
-fn trim_whitespace(bytes: &[u8]) -> &[u8] {
-    let blank = bytes
-        .iter()
-        .take_while(|byte| matches!(byte, b' ' | b'\t'))
-        .count();
-    bytes.get(blank..).unwrap_or_default()
 }
 
 /// A key (RFC 8941, section 3.1.2): small letters, digits, `_`, `-`, `.`, `*`.

@@ -382,21 +382,23 @@ const SLOTS: [u8; 1 << SLOT_BITS] = {
     slots
 };
 
-const TOKEN: [bool; 256] = {
+const TOKEN: [bool; 256] = letters_digits_and(b"!#$%&'*+-.^_`|~");
+
+/// A table of the ASCII letters, the digits and these other bytes.
+pub(super) const fn letters_digits_and(others: &[u8]) -> [bool; 256] {
     let mut table = [false; 256];
-    let allowed = b"!#$%&'*+-.^_`|~";
     let mut byte = 0;
     while byte < 128 {
         table[byte] = (byte as u8).is_ascii_alphanumeric();
         byte += 1;
     }
     let mut at = 0;
-    while at < allowed.len() {
-        table[allowed[at] as usize] = true;
+    while at < others.len() {
+        table[others[at] as usize] = true;
         at += 1;
     }
     table
-};
+}
 
 #[cfg(test)]
 mod tests {

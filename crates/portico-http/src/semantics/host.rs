@@ -1,5 +1,7 @@
 //! The value of `Host` (RFC 9110, section 7.2): `uri-host [":" port]`, or nothing.
 
+use super::field_name::letters_digits_and;
+
 /// Checks a value.
 ///
 /// # Errors
@@ -37,21 +39,7 @@ const fn is_name(byte: u8) -> bool {
     NAME[byte as usize]
 }
 
-const NAME: [bool; 256] = {
-    let mut table = [false; 256];
-    let allowed = b"-._~%!$&'()*+,;=";
-    let mut byte = 0;
-    while byte < 128 {
-        table[byte] = (byte as u8).is_ascii_alphanumeric();
-        byte += 1;
-    }
-    let mut at = 0;
-    while at < allowed.len() {
-        table[allowed[at] as usize] = true;
-        at += 1;
-    }
-    table
-};
+const NAME: [bool; 256] = letters_digits_and(b"-._~%!$&'()*+,;=");
 
 #[cfg(test)]
 mod tests {
