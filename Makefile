@@ -6,7 +6,7 @@ NATIVE := packages/portico/native/portico.linux-$(shell uname -m | sed 's/x86_64
 NODE ?= node
 EXAMPLE ?= express-site
 
-.PHONY: help build binaries typescript generate run test test-rust test-typescript test-software matrix matching soak bench check check-static fuzz asan node-suite framework-suite bogo limbo clean
+.PHONY: help build binaries typescript generate run known-example test test-rust test-typescript test-software matrix matching soak bench check check-static fuzz asan package node-suite framework-suite bogo limbo clean
 
 help: ## list the tasks
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 20
@@ -16,6 +16,7 @@ build: binaries typescript ## build everything in release mode
 # One call of cargo: two would build what both need twice, with other features.
 binaries: ## build the Node-API add-on and the host, target/release/portico
 	@scripts/need.sh cc=gcc
+	@command -v cargo >/dev/null || { echo 'Rust is missing: install it with rustup (https://rustup.rs), then try again.' >&2; exit 1; }
 	cargo build --release --locked -p portico-node -p portico-cli
 	@mkdir -p packages/portico/native
 	@cp target/release/libportico_node.so $(NATIVE).new && mv $(NATIVE).new $(NATIVE)
@@ -30,9 +31,12 @@ typescript: node_modules/.package-lock.json ## compile the TypeScript package
 generate: ## write the copies of tables that Rust owns (TypeScript, docs/configuration.md, docs/records.md)
 	cargo run -q --locked -p xtask -- generate
 
-run: build ## serve the example site on http://localhost:8080 and https://localhost:8443 (EXAMPLE=name for another)
+run: known-example build ## serve the example site on http://localhost:8080 and https://localhost:8443 (EXAMPLE=name for another)
 	@scripts/need.sh openssl
 	@exec $(NODE) --import portico/register examples/$(EXAMPLE)/start.mjs
+
+known-example:
+	@[ -f examples/$(EXAMPLE)/start.mjs ] || { echo "There is no example $(EXAMPLE). These are: $$(ls examples/*/start.mjs | cut -d/ -f2 | paste -sd' ')" >&2; exit 1; }
 
 test: test-rust test-typescript test-software ## build and pass everything
 
@@ -53,8 +57,8 @@ tests/node_modules/.package-lock.json: tests/package.json tests/package-lock.jso
 	cd tests && npm install --no-save --ignore-scripts --no-audit --no-fund
 	@touch $@
 
-test-software: build tests/node_modules/.package-lock.json ## real clients and frameworks, on this machine's Node, 24 and 26
-	@scripts/need.sh openssl curl wrk chromium
+test-software: build tests/node_modules/.package-lock.json ## real clients, frameworks and package managers, on this machine's Node, 24 and 26
+	@scripts/need.sh openssl curl wrk chromium strip=binutils
 	$(NODE) tests/run.mjs
 
 matrix: build tests/node_modules/.package-lock.json ## every row of the hostile matrix on three Nodes, and the rows about memory (PART=1/100 for a part, SECONDS=1200 for so long)
@@ -85,6 +89,12 @@ fuzz: ## fuzz every target (SECONDS_EACH=600)
 asan: build ## the add-on and the host under AddressSanitizer
 	@scripts/need.sh cc=gcc openssl
 	scripts/asan.sh
+
+PLATFORMS ?= linux-x64-gnu linux-arm64-gnu linux-x64-musl linux-arm64-musl
+
+package: typescript ## the tarballs that npm installs, for every platform, into dist/ (PLATFORMS=linux-x64-gnu for one; needs rustup)
+	packaging/npm/build.sh $(PLATFORMS)
+	$(NODE) packaging/npm/package.mjs $(PLATFORMS)
 
 node-suite: ## run Node's own http tests: make node-suite SUITE=DIR [SUITE_NODE=node]
 	@test -n "$(SUITE)" || { echo "usage: make node-suite SUITE=DIR (see conformance/node-suite/README.md)"; exit 2; }

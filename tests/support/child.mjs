@@ -22,10 +22,11 @@ export function hear(child, heard = () => undefined) {
 /**
  * Starts Node with `args`. Resolves when a line of its output matches `ready`, with
  * `{ child, pid, match, ended, output(), kill(signal) }`; rejects with the output if it ends before, or after a minute.
- * `started` gets the same without `match` at once. Other options are those of spawn.
+ * `started` gets the same without `match` at once. `node` is another
+ * executable. Other options are those of spawn.
  */
-export async function startNode(args, { ready, started, ...options }) {
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
+export async function startNode(args, { ready, started, node = process.execPath, ...options }) {
+  const child = spawn(node, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
   const ended = once(child, 'exit');
   let found;
   const matched = new Promise((resolve) => (found = resolve));

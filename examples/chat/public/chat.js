@@ -6,7 +6,7 @@ const [messages, state, form, nameField, textField] = ['messages', 'state', 'for
 
 element('room').textContent = location.pathname;
 document.title = `${location.pathname} · Chat`;
-nameField.value = localStorage.getItem('name') ?? `guest-${Math.floor(Math.random() * 1000)}`;
+nameField.value = sessionStorage.getItem('name') ?? `guest-${Math.floor(Math.random() * 1000)}`;
 
 let socket;
 let pauseMs = 250;
@@ -60,7 +60,7 @@ function add(line) {
 }
 
 function tellName() {
-  localStorage.setItem('name', nameField.value);
+  sessionStorage.setItem('name', nameField.value);
   if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ type: 'name', name: nameField.value }));
 }
 

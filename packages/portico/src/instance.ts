@@ -37,6 +37,7 @@ export function instance(): Instance {
   const status = decide();
   const made = status.active ? new EngineInstance() : new StockInstance(status);
   Object.defineProperty(nodeHttp, KEY, { value: made, enumerable: false, configurable: true });
+  if (status.active) Reflect.defineProperty(process.versions, 'portico', { value: version, enumerable: true });
   return made;
 }
 

@@ -5,7 +5,15 @@
  */
 
 import { slipstream } from './index';
+import { AddOnError } from './native/load';
 
-slipstream();
+try {
+  slipstream();
+} catch (error) {
+  if (!(error instanceof AddOnError)) throw error;
+  // PORTICO_REQUIRE=1 asks for this. Where in Portico it was found helps nobody.
+  process.stderr.write(`Portico can't be used, and PORTICO_REQUIRE=1 asks for it: ${error.message}. ${error.advice} [${error.code}]\n`);
+  process.exit(1);
+}
 
 export {};

@@ -28,8 +28,8 @@ test('without the add-on node:http serves, and one warning says why and what to 
     assert.equal(code, 0);
     assert.equal(stdout, SERVED);
     assert.equal(stderr.match(/PORTICO_FALLBACK/g).length, 1);
-    assert.match(stderr, /\[PORTICO_FALLBACK\] PorticoWarning: Portico is not in use, and node:http serves instead: there is no add-on for this platform \(linux on \w+\): \/nonexistent\/portico\.node does not exist\.\n/);
-    assert.match(stderr, /make build.*PORTICO_DISABLE=1.*PORTICO_REQUIRE=1/);
+    assert.match(stderr, /\[PORTICO_FALLBACK\] PorticoWarning: Portico is not in use, and node:http serves instead: the add-on \/nonexistent\/portico\.node, which PORTICO_NATIVE names, does not exist\.\n/);
+    assert.match(stderr, /Correct PORTICO_NATIVE or leave it out\. Set PORTICO_DISABLE=1.*PORTICO_REQUIRE=1/);
   }
 });
 
@@ -58,7 +58,7 @@ test('an add-on of another version is not used, and the notice names both versio
     'other.cjs': `exports.something = 'else';`,
   });
   for (const [file, notice] of [
-    ['older.cjs', /PORTICO_FALLBACK.*older\.cjs is version 0\.0\.9, the package \d+\.\d+\.\d+.*\n.*Install the package again/],
+    ['older.cjs', /PORTICO_FALLBACK.*older\.cjs is version 0\.0\.9, the package \d+\.\d+\.\d+.*\n.*Run `make build` in the source tree/],
     ['other.cjs', /PORTICO_FALLBACK.*other\.cjs is no add-on of Portico/],
   ]) {
     const { code, stdout, stderr } = await run(folder, ['--import', 'portico/register', 'app.cjs'], { PORTICO_NATIVE: `${folder}/${file}` });
@@ -91,12 +91,16 @@ test('PORTICO_DISABLE keeps node:http in silence', async (t) => {
   }
 });
 
-test('PORTICO_REQUIRE makes it an error', async (t) => {
-  const folder = project(t, { 'app.cjs': APP });
-  const { code, stdout, stderr } = await run(folder, ['--import', 'portico/register', 'app.cjs'], { PORTICO_REQUIRE: '1', ...WITHOUT });
-  assert.equal(code, 1);
-  assert.equal(stdout, '');
-  assert.match(stderr, /ERR_PORTICO_ADD_ON/);
+test('PORTICO_REQUIRE makes it an error: one line at the start, without where in Portico it was found', async (t) => {
+  const folder = project(t, { 'app.cjs': APP, 'own.cjs': `try { require('portico').slipstream(); } catch (error) { console.log(error.code, error.advice); }` });
+  const environment = { PORTICO_REQUIRE: '1', ...WITHOUT };
+  const line = "Portico can't be used, and PORTICO_REQUIRE=1 asks for it: the add-on /nonexistent/portico.node, which PORTICO_NATIVE names, "
+    + 'does not exist. Correct PORTICO_NATIVE or leave it out. [ERR_PORTICO_ADD_ON]\n';
+  for (const flag of ['--import', '--require']) {
+    assert.deepEqual(await run(folder, [flag, 'portico/register', 'app.cjs'], environment), { code: 1, stdout: '', stderr: line });
+  }
+  const { code, stdout } = await run(folder, ['own.cjs'], environment);
+  assert.deepEqual({ code, stdout }, { code: 0, stdout: 'ERR_PORTICO_ADD_ON Correct PORTICO_NATIVE or leave it out.\n' });
 });
 
 test('an old Node.js keeps node:http', async (t) => {
@@ -108,6 +112,13 @@ test('an old Node.js keeps node:http', async (t) => {
   assert.equal(code, 0, stderr);
   assert.equal(stdout, SERVED);
   assert.match(stderr, /Node\.js 18\.20\.0 is too old\.\n/);
+});
+
+test('process.versions tells which Portico serves, and nothing where none does', async (t) => {
+  const folder = project(t, { 'app.cjs': 'console.log(process.versions.portico, require("portico/package.json").version);' });
+  const { stdout } = await run(folder, ['--import', 'portico/register', 'app.cjs']);
+  assert.match(stdout, /^(\d+\.\d+\.\d+) \1\n$/);
+  assert.match((await run(folder, ['--import', 'portico/register', 'app.cjs'], { PORTICO_DISABLE: '1' })).stdout, /^undefined /);
 });
 
 test('a PORTICO_THREADS that is no number of threads ends the start, and says what to write', async (t) => {

@@ -3,15 +3,14 @@
  */
 
 import { delimiter, join } from 'node:path';
+import { builtPrograms } from '../native/platform';
 
 /** Files that may be the program, the likeliest first. */
 export function programs(): string[] {
   const chosen = process.env['PORTICO_PROGRAM'];
   if (chosen) return [chosen];
-  const root = join(__dirname, '..', '..');
   return [
-    join(root, 'native', 'portico'),
-    join(root, '..', '..', 'target', 'release', 'portico'),
+    ...builtPrograms(),
     ...(process.env['PATH'] ?? '').split(delimiter).filter(Boolean).map((folder) => join(folder, 'portico')),
   ];
 }

@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import { accessSync, constants, closeSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { loadBinding } from '../native/load';
+import { installAdvice } from '../native/platform';
 import { prefixError } from './errors';
 import { programs } from './places';
 
@@ -29,7 +30,7 @@ export function startHost(socket: string): StartingHost {
       detached: true, stdio: ['ignore', output, output], cwd: '/',
     });
     child.on('error', (error) => {
-      state.failure = prefixError('ERR_PORTICO_NO_HOST', `The host ${program} can't be started: ${error.message}. Name another program with PORTICO_PROGRAM, or run \`make build\`.`);
+      state.failure = prefixError('ERR_PORTICO_NO_HOST', `The host ${program} can't be started: ${error.message}. Name another program with PORTICO_PROGRAM. ${installAdvice()}`);
     });
     child.on('exit', (status, signal) => {
       // 0: another one was faster.
@@ -65,7 +66,7 @@ function findProgram(): string {
   }
   throw prefixError('ERR_PORTICO_NO_HOST',
     'No Portico host is running, and the program `portico` that would be started was not found '
-    + `(${files.slice(0, 2).join(', ')}, PATH). Run \`make build\`, install it, or name it with PORTICO_PROGRAM.`);
+    + `(${files.slice(0, 2).join(', ')}, PATH). ${installAdvice()} PORTICO_PROGRAM names another one.`);
 }
 
 function tailOf(log: string): string {

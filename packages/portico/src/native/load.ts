@@ -1,13 +1,11 @@
 /**
- * Finds and loads the add-on, and says in words why it can't be had.
- *
- * Files lie in `packages/portico/native/`, one for each platform: `portico.linux-x64-gnu.node`. `PORTICO_NATIVE` names
- * another file.
+ * Loads the add-on, and says in words why it can't be had. `PORTICO_NATIVE` names its file; otherwise platform.ts knows
+ * where it lies.
  */
 
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Binding } from './binding';
+import { addOns, installAdvice, isSourceTree, platforms, SUPPORTED } from './platform';
 
 /** Why the add-on can't be used. */
 export class AddOnError extends Error {
@@ -54,12 +52,12 @@ export function setBinding(binding: Binding): void {
 
 function load(): Binding {
   requireRuntime();
-  const files = candidates();
-  const present = files.filter((file) => existsSync(file));
-  if (present.length === 0) {
-    throw new AddOnError(`there is no add-on for this platform (${platformName()}): ${files[0]} does not exist`,
-      'Run `make build` in the source tree, or install the package on a supported platform.');
+  const chosen = process.env['PORTICO_NATIVE'];
+  if (chosen && !existsSync(chosen)) {
+    throw new AddOnError(`the add-on ${chosen}, which PORTICO_NATIVE names, does not exist`, 'Correct PORTICO_NATIVE or leave it out.');
   }
+  const present = chosen ? [chosen] : addOns();
+  if (present.length === 0) throw missing();
   let last: unknown;
   for (const file of present) {
     let binding;
@@ -82,7 +80,7 @@ function requireVersion(binding: Binding, file: string): Binding {
   const found = typeof binding.version === 'function' ? binding.version() : undefined;
   if (found === wanted) return binding;
   throw new AddOnError(`${file} is ${found === undefined ? 'no add-on of Portico' : `version ${found}, the package ${wanted}`}`,
-    'Install the package again, or run `make build` in the source tree.');
+    isSourceTree() ? installAdvice() : 'Install portico again: it and its platform package must be of one version.');
 }
 
 function requireRuntime(): void {
@@ -98,19 +96,23 @@ function requireRuntime(): void {
   }
 }
 
-/** Files that may hold the add-on of this platform, the likeliest first. */
-function candidates(): string[] {
-  const chosen = process.env['PORTICO_NATIVE'];
-  if (chosen) return [chosen];
-  const folder = join(__dirname, '..', '..', 'native');
-  const name = `portico.${process.platform}-${process.arch}`;
-  if (process.platform !== 'linux') return [join(folder, `${name}.node`)];
-  // Which C library this is need not be found out: the file for the other one does not load.
-  return [join(folder, `${name}-gnu.node`), join(folder, `${name}-musl.node`)];
+/** Why there is no add-on: a platform without one, or an installation that left it out. */
+function missing(): AddOnError {
+  const mine = platforms();
+  if (!mine.some((platform) => SUPPORTED.includes(platform))) {
+    return new AddOnError(`Portico has no add-on for ${process.platform} on ${process.arch}`,
+      'It runs on Linux, on x64 and arm64 processors.');
+  }
+  const what = isSourceTree() ? `the add-on for ${mine[0]} has not been built` : `the package @portico/${libraryOf(mine)} is not installed`;
+  return new AddOnError(what, installAdvice());
 }
 
-function platformName(): string {
-  return `${process.platform} on ${process.arch}`;
+/** The platform's name with this machine's C library, as far as Node tells. */
+function libraryOf(names: string[]): string {
+  const report = process.report as typeof process.report & { excludeNetwork?: boolean };
+  report.excludeNetwork = true; // names of hosts are looked up otherwise
+  const { header } = report.getReport() as unknown as { header: { glibcVersionRuntime?: string } };
+  return names.find((name) => name.endsWith(header.glibcVersionRuntime === undefined ? '-musl' : '-gnu')) ?? names[0];
 }
 
 function messageOf(error: unknown): string {
@@ -120,5 +122,7 @@ function messageOf(error: unknown): string {
 function adviceOn(error: unknown): string {
   const code = (error as { code?: string } | undefined)?.code;
   if (code === 'ERR_DLOPEN_DISABLED') return 'Leave out --no-addons, or allow it with --allow-addons.';
-  return 'Run `make build` again on this machine, so that it fits its C library and processor.';
+  return isSourceTree()
+    ? 'Run `make build` again on this machine, so that it fits its C library and processor.'
+    : 'Install portico again on this machine or in this image, so that the add-on fits its C library and processor.';
 }
