@@ -20,6 +20,7 @@ pub(crate) fn generate() -> Result<String, String> {
     );
     for (name, value) in [
         ("LAYOUT_VERSION", layout::LAYOUT_VERSION),
+        ("FINGERPRINT", layout::fingerprint(crate::tables::hash())),
         ("SLOT_BITS", token::SLOT_BITS),
         ("SLOT_MASK", token::SLOT_MASK),
         ("GENERATION_BITS", token::GENERATION_BITS),

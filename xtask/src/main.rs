@@ -43,9 +43,13 @@ fn run(root: &Path, check: bool) -> Result<(), String> {
     let verify_errors = root.join("crates/portico-tls/src/verify_error.rs");
     let verify_errors = std::fs::read_to_string(&verify_errors)
         .map_err(|error| format!("{}: {error}", verify_errors.display()))?;
-    let files: [(PathBuf, String); 5] = [
+    let files: [(PathBuf, String); 6] = [
         (folder.join("layout.ts"), layout::generate()?),
         (folder.join("tables.ts"), tables::generate()),
+        (
+            root.join("crates/portico-channel/src/layout/tables.rs"),
+            tables::generate_fingerprint(),
+        ),
         (
             folder.join("tls-verify-errors.ts"),
             tls::generate(&verify_errors)?,

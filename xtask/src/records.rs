@@ -43,7 +43,7 @@ pub(crate) fn generate() -> String {
     let mut out = String::from(BEGINNING);
     let _ = writeln!(
         out,
-        "\nLayout version: {}. Both sides must have the same: an application that joins a host of another version is refused.",
+        "\nLayout version: {}. Both sides must have the same, and have been built from the same tables (`FINGERPRINT`, a hash of them): an application that joins a host of another version is refused.",
         layout::LAYOUT_VERSION
     );
     for (title, records) in [("Events", event::EVENTS), ("Commands", command::COMMANDS)] {

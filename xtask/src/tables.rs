@@ -47,6 +47,23 @@ pub(crate) fn generate() -> String {
     out
 }
 
+/// `layout/tables.rs` of portico-channel: what the fingerprint of the layout says of the tables.
+pub(crate) fn generate_fingerprint() -> String {
+    format!(
+        "// Generated from crates/portico-http by `make generate`. Do not edit.\n\n\
+         /// Hash of the tables of numbers that records carry: methods, names of fields, errors of parsing.\n\
+         pub(super) const TABLES: u32 = {};\n",
+        hash()
+    )
+}
+
+/// FNV-1a of the tables, 32 bits.
+pub(crate) fn hash() -> u32 {
+    generate().bytes().fold(0x811c_9dc5, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    })
+}
+
 fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
 }

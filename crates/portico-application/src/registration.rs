@@ -41,6 +41,20 @@ pub enum RegisterError {
     Answer,
 }
 
+impl RegisterError {
+    /// Its code, as `docs/errors.md` lists it.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Connect(error) => error.code(),
+            Self::Channel(OpenError::Version { .. } | OpenError::Records { .. }) => {
+                "ERR_PORTICO_PROTOCOL"
+            }
+            _ => "ERR_PORTICO_HOST",
+        }
+    }
+}
+
 impl std::fmt::Display for RegisterError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Instant;
 
-use portico_channel::shared::{Capacity, HostEnd, LAYOUT_VERSION};
+use portico_channel::shared::{Capacity, FINGERPRINT, HostEnd, LAYOUT_VERSION};
 use portico_dispatch::{MemberId, MemberLoad, NewMember, QueueId};
 use portico_router::UrlPrefix;
 use portico_sys::{Bell, Credentials, Ringer, bell};
@@ -218,7 +218,28 @@ fn check_versions(register: &Register) -> Result<(), Failure> {
         );
         return Err(Failure::new(code::PROTOCOL, text));
     }
-    Ok(())
+    check_records(register)
+}
+
+/// Builds of one version may have been made from different tables of records.
+fn check_records(register: &Register) -> Result<(), Failure> {
+    if register.records == FINGERPRINT {
+        return Ok(());
+    }
+    let package = match beginning(&register.process.package, 40) {
+        package if package.is_empty() => "of a version it does not name".to_owned(),
+        package => package,
+    };
+    let advice = match register.records {
+        0 => "the application's is the older one: upgrade it",
+        _ => "install the same version of both, then restart the older one",
+    };
+    let text = format!(
+        "the application's `portico` package ({package}) and the host ({}) were built from different tables of records, so \
+         neither would understand the other: {advice}",
+        env!("CARGO_PKG_VERSION")
+    );
+    Err(Failure::new(code::PROTOCOL, text))
 }
 
 #[cfg(test)]
@@ -226,9 +247,9 @@ mod tests {
     use super::*;
     use crate::protocol::Request;
 
-    fn registering(protocol: u32, layout: u32) -> Register {
+    fn registering(protocol: u32, layout: u32, records: &str) -> Register {
         let line = format!(
-            r#"{{"type":"register","protocol":{protocol},"layout":{layout},"prefix":"http://*:8080/1/","process":{{"pid":1,"program":"a.js","node":"20.20.2"}}}}"#
+            r#"{{"type":"register","protocol":{protocol},"layout":{layout},{records}"prefix":"http://*:8080/1/","process":{{"pid":1,"program":"a.js","node":"20.20.2"}}}}"#
         );
         match Request::parse(&line) {
             Ok(Request::Register(register)) => register,
@@ -238,7 +259,7 @@ mod tests {
 
     #[test]
     fn an_application_with_another_layout_of_records_is_refused_and_told_what_to_upgrade() {
-        assert!(check_versions(&registering(PROTOCOL_VERSION, LAYOUT_VERSION)).is_ok());
+        assert!(check_versions(&registering(PROTOCOL_VERSION, LAYOUT_VERSION, &ours())).is_ok());
         for (theirs, advice) in [
             (
                 LAYOUT_VERSION - 1,
@@ -246,10 +267,30 @@ mod tests {
             ),
             (LAYOUT_VERSION + 1, "upgrade the host"),
         ] {
-            let failure = check_versions(&registering(PROTOCOL_VERSION, theirs)).unwrap_err();
+            let failure =
+                check_versions(&registering(PROTOCOL_VERSION, theirs, &ours())).unwrap_err();
             assert_eq!(failure.code, code::PROTOCOL);
             let versions = format!("speaks version {theirs} of the channel's layout");
             assert!(failure.message.contains(&versions), "{failure}");
+            assert!(failure.message.contains(advice), "{failure}");
+        }
+    }
+
+    fn ours() -> String {
+        format!(r#""records":{FINGERPRINT},"#)
+    }
+
+    #[test]
+    fn an_application_built_from_other_records_or_that_names_none_is_refused() {
+        let other = format!(r#""records":{},"#, FINGERPRINT ^ 1);
+        for (records, advice) in [
+            (other.as_str(), "install the same version of both"),
+            ("", "the application's is the older one"),
+        ] {
+            let register = registering(PROTOCOL_VERSION, LAYOUT_VERSION, records);
+            let failure = check_versions(&register).unwrap_err();
+            assert_eq!(failure.code, code::PROTOCOL);
+            assert!(failure.message.contains("different tables of records"));
             assert!(failure.message.contains(advice), "{failure}");
         }
     }

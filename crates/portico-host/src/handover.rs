@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use portico_channel::shared::FINGERPRINT;
 use portico_sys::{Errno, descriptors};
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +31,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Handover {
     pub(crate) version: u32,
+    /// Fingerprint of the old host's records, which are its applications'; 0 from one of before there was one.
+    #[serde(default)]
+    pub(crate) records: u32,
     /// Path of the control socket.
     pub(crate) socket: String,
     /// Whether its file is the host's to remove.
@@ -82,12 +86,32 @@ impl Handover {
     ) -> Self {
         Self {
             version: VERSION,
+            records: FINGERPRINT,
             socket: place.path().display().to_string(),
             owns_socket: place.owns_socket(),
             sockets: 0,
             kept_ports,
             expected,
         }
+    }
+
+    /// Whether the applications of the old host can register with this program. Without any it may take over.
+    ///
+    /// # Errors
+    /// They were built from other tables of records.
+    pub(crate) fn check_records(&self) -> Result<(), Failure> {
+        let members = self.expected.iter().map(|it| u64::from(it.members));
+        let members: u64 = members.sum();
+        if self.records == FINGERPRINT || members == 0 {
+            return Ok(());
+        }
+        let text = format!(
+            "this program ({}) and the old host, where applications serve ({members} registrations), were built from \
+             different tables of records, and it could not serve these applications: end them or stop the host, then \
+             start all with the same version",
+            env!("CARGO_PKG_VERSION")
+        );
+        Err(Failure::new(code::UPGRADE, text))
     }
 
     /// Sends everything. Blocks; `channel` is a blocking socket with a timeout.
@@ -208,6 +232,7 @@ mod tests {
             };
             let handover = Handover {
                 version: VERSION,
+                records: FINGERPRINT,
                 kept_ports: BTreeMap::from([(80, false)]),
                 expected: vec![expected; 100],
                 ..Handover::default()
@@ -229,5 +254,24 @@ mod tests {
     fn an_old_host_of_another_version_is_refused() {
         let line = r#"{"version":9,"socket":"","owns_socket":true,"sockets":0,"kept_ports":{},"expected":[]}"#;
         assert!(read(line).unwrap_err().to_string().contains("version 9"));
+    }
+
+    #[test]
+    fn an_old_host_with_registrations_of_other_records_is_refused_and_one_without_is_not() {
+        let line = |records: &str, members: u32| {
+            format!(
+                r#"{{"version":{VERSION},{records}"socket":"","owns_socket":true,"sockets":0,"kept_ports":{{}},"expected":[{{"prefix":"http://*:80/","uid":1,"gids":[],"members":{members}}}]}}"#
+            )
+        };
+        let ours = format!(r#""records":{FINGERPRINT},"#);
+        let theirs = format!(r#""records":{},"#, FINGERPRINT ^ 1);
+        for records in [theirs.as_str(), ""] {
+            let failure = read(&line(records, 2)).unwrap().check_records();
+            let text = failure.unwrap_err().message;
+            assert!(text.contains("2 registrations"), "{text}");
+            assert!(text.contains("different tables of records"), "{text}");
+            assert!(read(&line(records, 0)).unwrap().check_records().is_ok());
+        }
+        assert!(read(&line(&ours, 2)).unwrap().check_records().is_ok());
     }
 }

@@ -51,6 +51,9 @@ pub struct Register {
     pub protocol: u32,
     /// The application's `portico_channel::shared::LAYOUT_VERSION`.
     pub layout: u32,
+    /// The application's `portico_channel::shared::FINGERPRINT`; 0 from one of before there was one.
+    #[serde(default)]
+    pub records: u32,
     /// The URL prefix as the program wrote it.
     pub prefix: String,
     /// The process. What it says of itself is shown to people and decides nothing.
@@ -68,6 +71,9 @@ pub struct Process {
     pub program: String,
     /// Version of Node.
     pub node: String,
+    /// Version of its `portico` package.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub package: String,
 }
 
 /// Reservations.
@@ -312,7 +318,7 @@ mod tests {
 
     #[test]
     fn lines_have_the_form_that_applications_write() {
-        let line = r#"{"type":"register","protocol":2,"layout":1,"prefix":"http://*:8080/1/","process":{"pid":123,"program":"chat-1.js","node":"20.20.2"}}"#;
+        let line = r#"{"type":"register","protocol":2,"layout":1,"records":7,"prefix":"http://*:8080/1/","process":{"pid":123,"program":"chat-1.js","node":"20.20.2"}}"#;
         let request = Request::parse(line).unwrap();
         let Request::Register(register) = &request else {
             panic!("not a registration: {request:?}");

@@ -110,6 +110,7 @@ fn take_over(start: Start, received: Received) -> Result<Ended, Failure> {
         sockets,
         channel,
     } = received;
+    handover.check_records()?;
     let place = Place::inherit(Path::new(&handover.socket), lock, handover.owns_socket);
     let scheme = |https: &bool| if *https { Scheme::Https } else { Scheme::Http };
     let kept = handover.kept_ports.iter();

@@ -47,11 +47,7 @@ impl Task for Connecting {
             }
             Err(error) => {
                 connection.failure = error.to_string();
-                let code = match &error {
-                    RegisterError::Connect(error) => error.code(),
-                    _ => "ERR_PORTICO_HOST",
-                };
-                connection.failure_code = code.to_owned();
+                connection.failure_code = error.code().to_owned();
                 let absent = matches!(error, RegisterError::Connect(ConnectError::Absent { .. }));
                 connection.may_be_started = absent && location.is_own();
             }

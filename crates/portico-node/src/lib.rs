@@ -35,3 +35,9 @@ use napi_derive::napi;
 pub fn version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
 }
+
+/// Fingerprint of the records that the add-on was built with; the TypeScript side refuses another one than its own.
+#[napi]
+pub fn records() -> u32 {
+    portico_channel::layout::FINGERPRINT
+}

@@ -8,6 +8,7 @@
 
 import { syncBuiltinESMExports } from 'node:module';
 import { decide, type Status } from './fallback';
+import { VERSION } from './native/load';
 
 type Http = typeof import('node:http');
 type Https = typeof import('node:https');
@@ -37,16 +38,13 @@ export function instance(): Instance {
   const status = decide();
   const made = status.active ? new EngineInstance() : new StockInstance(status);
   Object.defineProperty(nodeHttp, KEY, { value: made, enumerable: false, configurable: true });
-  if (status.active) Reflect.defineProperty(process.versions, 'portico', { value: version, enumerable: true });
+  if (status.active) Reflect.defineProperty(process.versions, 'portico', { value: VERSION, enumerable: true });
   return made;
 }
 
-// eslint-disable-next-line @typescript-eslint/no-require-imports
-const { version } = require('../package.json') as { version: string };
-
 /** Node's own modules, where the engine can't be used. */
 class StockInstance implements Instance {
-  readonly version = version;
+  readonly version = VERSION;
   readonly #status: Status;
 
   constructor(status: Status) {
@@ -72,7 +70,7 @@ class StockInstance implements Instance {
 
 /** The engine's server side, made when first asked for. */
 class EngineInstance implements Instance {
-  readonly version = version;
+  readonly version = VERSION;
   #http: Http | undefined;
   #https: Https | undefined;
   readonly #replaced = new Set<string>();

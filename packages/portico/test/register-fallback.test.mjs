@@ -1,6 +1,7 @@
 // Where the engine can't be used: node:http serves, one notice says why, and nothing crashes.
 
 import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { project, run } from './support/programs.mjs';
 
@@ -19,6 +20,7 @@ const APP = `
   }));
 `;
 const SERVED = '200 false true true true true\n';
+const { version } = createRequire(import.meta.url)('../package.json');
 const WITHOUT = { PORTICO_NATIVE: '/nonexistent/portico.node' };
 
 test('without the add-on node:http serves, and one warning says why and what to do', async (t) => {
@@ -51,14 +53,18 @@ test('threads do not repeat the warning', async (t) => {
   assert.equal(stderr.match(/PORTICO_FALLBACK/g).length, 1);
 });
 
-test('an add-on of another version is not used, and the notice names both versions', async (t) => {
+test('an add-on of another version or with other records is not used, and the notice says so', async (t) => {
   const folder = project(t, {
     'app.cjs': APP,
     'older.cjs': `exports.version = () => '0.0.9'; exports.createEngine = () => { throw new Error('used'); };`,
+    'built.cjs': `exports.version = () => '${version}'; exports.records = () => 1;`,
+    'before.cjs': `exports.version = () => '${version}';`,
     'other.cjs': `exports.something = 'else';`,
   });
   for (const [file, notice] of [
     ['older.cjs', /PORTICO_FALLBACK.*older\.cjs is version 0\.0\.9, the package \d+\.\d+\.\d+.*\n.*Run `make build` in the source tree/],
+    ['built.cjs', /PORTICO_FALLBACK.*built\.cjs is version \S+ as the package, but was built from different tables of records.*\n.*Run `make build` in the source tree/],
+    ['before.cjs', /before\.cjs is version \S+ as the package, but was built from different tables/],
     ['other.cjs', /PORTICO_FALLBACK.*other\.cjs is no add-on of Portico/],
   ]) {
     const { code, stdout, stderr } = await run(folder, ['--import', 'portico/register', 'app.cjs'], { PORTICO_NATIVE: `${folder}/${file}` });

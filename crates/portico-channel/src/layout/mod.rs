@@ -20,6 +20,9 @@
 pub mod command;
 pub mod event;
 mod flags;
+mod tables;
+
+use crate::schema::Fingerprint;
 
 pub use flags::{
     NUMBERS, alpn_flag, body_flag, close_idle_flag, destroy_flag, flushed_flag, open_flag,
@@ -27,8 +30,29 @@ pub use flags::{
     take_over_flag, timeout_kind,
 };
 
-/// Version of the records and of the memory that carries them between processes. Both sides must have the same.
+/// Version of the records and of the memory that carries them between processes. Both sides must have the same. It is
+/// raised where what a record means changes, and with the memory's first page.
 pub const LAYOUT_VERSION: u32 = 2;
+
+/// Fingerprint of these tables, and of the numbers that records carry. Both sides must have the same: builds of the same
+/// version may still have been made from different tables, and would read one word for another.
+pub const FINGERPRINT: u32 = fingerprint(tables::TABLES);
+
+/// The fingerprint of these tables with others of this hash; for the generator.
+#[must_use]
+pub const fn fingerprint(tables: u32) -> u32 {
+    Fingerprint::new()
+        .records(event::EVENTS)
+        .records(command::COMMANDS)
+        .numbers(NUMBERS)
+        .word(crate::token::SLOT_BITS)
+        .word(crate::token::GENERATION_BITS)
+        .word(TEMPLATE_BYTES)
+        .word(HEAD_BYTES)
+        .word(RECORD_BYTES)
+        .word(tables)
+        .number()
+}
 
 /// Bytes of a head (reason and field lines) that is kept under a number, at most.
 pub const TEMPLATE_BYTES: u32 = 1 << 16;

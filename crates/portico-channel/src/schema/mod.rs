@@ -14,12 +14,14 @@ use std::ops::Deref;
 use crate::record_reader::RecordView;
 
 mod description;
+mod fingerprint;
 mod macros;
 #[cfg(test)]
 #[cfg(not(loom))]
 mod tests;
 
 pub use description::{GroupSchema, NumbersSchema, RecordSchema, Type, WordSchema};
+pub(crate) use fingerprint::Fingerprint;
 pub(crate) use macros::{
     decode_words, encode_words, exists, first, group, numbers, pieces, pieces_fit, records,
 };

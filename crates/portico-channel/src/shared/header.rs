@@ -21,6 +21,8 @@ pub(super) struct Identity {
     pub(super) version: u32,
     pub(super) events_bytes: u32,
     pub(super) commands_bytes: u32,
+    /// Of the records ([`crate::layout::FINGERPRINT`]).
+    pub(super) fingerprint: u32,
 }
 
 /// The first page. Every bit pattern of it is valid. What one side writes lies on cache lines of its own.

@@ -8,7 +8,7 @@ use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::mm::{MapFlags, ProtFlags};
 
 use super::header::{HEADER_BYTES, Header, Identity, MAGIC};
-use crate::layout::LAYOUT_VERSION;
+use crate::layout::{FINGERPRINT, LAYOUT_VERSION};
 
 /// Sizes of the two streams in bytes: powers of two from 4 KiB to 1 GiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +55,11 @@ pub enum OpenError {
         /// What the memory says.
         theirs: u32,
     },
+    /// The other side speaks this version of the layout, but was built from other tables of records.
+    Records {
+        /// Its fingerprint; 0 if it is older than fingerprints are.
+        theirs: u32,
+    },
 }
 
 impl std::fmt::Display for OpenError {
@@ -66,6 +71,17 @@ impl std::fmt::Display for OpenError {
                 f,
                 "the channel's layout has version {theirs}, and this program speaks version {ours}"
             ),
+            Self::Records { theirs } => {
+                let advice = match theirs {
+                    0 => "the host is the older one: upgrade it",
+                    _ => "install the same version of both, then restart the older one",
+                };
+                write!(
+                    f,
+                    "the host and this application's `portico` package were built from different tables of records, so \
+                     neither would understand the other: {advice}"
+                )
+            }
         }
     }
 }
@@ -150,6 +166,12 @@ impl SharedMemory {
             return Err(OpenError::Version {
                 ours: LAYOUT_VERSION,
                 theirs: identity.version,
+            });
+        }
+        // A host of before there were fingerprints has 0 there.
+        if identity.fingerprint != FINGERPRINT {
+            return Err(OpenError::Records {
+                theirs: identity.fingerprint,
             });
         }
         let capacity = Capacity {
@@ -259,12 +281,13 @@ fn identity_of(capacity: Capacity) -> Identity {
         version: LAYOUT_VERSION,
         events_bytes: capacity.events,
         commands_bytes: capacity.commands,
+        fingerprint: FINGERPRINT,
     }
 }
 
 /// By a system call, not by the mapping: these words are looked at once.
 fn read_identity(fd: impl AsFd) -> rustix::io::Result<Identity> {
-    let mut bytes = [0u8; 16];
+    let mut bytes = [0u8; size_of::<Identity>()];
     rustix::io::pread(&fd, &mut bytes, 0)?;
     let word = |index: usize| match bytes.get(index * 4..index * 4 + 4) {
         Some(&[a, b, c, d]) => u32::from_ne_bytes([a, b, c, d]),
@@ -275,6 +298,7 @@ fn read_identity(fd: impl AsFd) -> rustix::io::Result<Identity> {
         version: word(1),
         events_bytes: word(2),
         commands_bytes: word(3),
+        fingerprint: word(4),
     })
 }
 
@@ -364,6 +388,20 @@ mod tests {
             }
         ));
         assert!(error.to_string().contains("version 7"));
+    }
+
+    #[test]
+    fn memory_of_a_host_with_other_records_or_none_named_is_refused() {
+        for (theirs, advice) in [
+            (FINGERPRINT ^ 1, "install the same version"),
+            (0, "the host is the older one"),
+        ] {
+            let (_memory, fd) = SharedMemory::create(CAPACITY).unwrap();
+            rustix::io::pwrite(&fd, &theirs.to_ne_bytes(), 16).unwrap();
+            let error = SharedMemory::open(&fd).unwrap_err();
+            assert!(matches!(error, OpenError::Records { .. }), "{error}");
+            assert!(error.to_string().contains(advice), "{error}");
+        }
     }
 
     #[test]

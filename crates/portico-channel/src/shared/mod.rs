@@ -12,7 +12,7 @@ mod header;
 mod memory;
 mod stream;
 
-pub use crate::layout::LAYOUT_VERSION;
+pub use crate::layout::{FINGERPRINT, LAYOUT_VERSION};
 #[cfg(loom)]
 pub use ends::pair;
 pub use ends::{ApplicationEnd, HostEnd};

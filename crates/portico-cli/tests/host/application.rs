@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 
 use portico_application::{AttachedEngine, Registration};
 use portico_channel::layout::{event, request_flag, response_flag};
-use portico_channel::shared::LAYOUT_VERSION;
+use portico_channel::shared::{FINGERPRINT, LAYOUT_VERSION};
 use portico_channel::{CommandWriter, EventWriter, Records, Response};
 use portico_host::protocol::PROTOCOL_VERSION;
 use portico_locate::{Location, NamedBy};
@@ -30,6 +30,7 @@ pub(crate) fn register_line(prefix: &str, name: &str) -> String {
         "type": "register",
         "protocol": PROTOCOL_VERSION,
         "layout": LAYOUT_VERSION,
+        "records": FINGERPRINT,
         "prefix": prefix,
         "process": { "pid": std::process::id(), "program": name, "node": "20.0.0" },
     })

@@ -8,6 +8,7 @@ mod harness;
 mod hostile_members;
 mod life;
 mod load;
+mod other_builds;
 mod ports;
 mod registrations;
 mod reservations;

@@ -11,6 +11,7 @@ use crate::application::{Application, Process, register_line};
 use crate::harness::{
     Host, PATIENCE, can_be_another_user, command, folder, free_port, get, wait_for,
 };
+use crate::other_builds::other_records;
 
 const ANN: u32 = 10_001;
 const BOB: u32 = 10_002;
@@ -173,6 +174,11 @@ fn what_is_wrong_with_a_registration_has_a_code_and_says_what_to_do() {
             register_line("http://*:8080/", "it").replace("\"protocol\":2", "\"protocol\":0"),
             "ERR_PORTICO_PROTOCOL",
             "upgrade the application",
+        ),
+        (
+            other_records("http://*:8080/"),
+            "ERR_PORTICO_PROTOCOL",
+            "install the same version of both",
         ),
         ("{}".into(), "ERR_PORTICO_REQUEST", "missing field"),
         (

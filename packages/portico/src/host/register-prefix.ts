@@ -3,9 +3,9 @@
  */
 
 import { basename } from 'node:path';
-import { LAYOUT_VERSION } from '../generated/layout';
+import { FINGERPRINT, LAYOUT_VERSION } from '../generated/layout';
 import type { HostConnection } from '../native/binding';
-import { loadBinding } from '../native/load';
+import { loadBinding, VERSION } from '../native/load';
 import { prefixError } from './errors';
 import { startHost } from './start-host';
 
@@ -53,8 +53,10 @@ async function startAndAsk(socket: string, prefix: string): Promise<Grant> {
 
 function ask(prefix: string): Promise<HostConnection> {
   return loadBinding().connectHost(JSON.stringify({
-    type: 'register', protocol: PROTOCOL, layout: LAYOUT_VERSION, prefix,
-    process: { pid: process.pid, program: basename(process.argv[1] ?? 'node'), node: process.versions.node },
+    type: 'register', protocol: PROTOCOL, layout: LAYOUT_VERSION, records: FINGERPRINT, prefix,
+    process: {
+      pid: process.pid, program: basename(process.argv[1] ?? 'node'), node: process.versions.node, package: VERSION,
+    },
   }));
 }
 

@@ -172,6 +172,8 @@ export interface HostConnection {
 export interface Binding {
   /** Of the crate that the add-on was built from: that of the package. */
   version(): string;
+  /** Fingerprint of the records that it was built with: `FINGERPRINT` of `generated/layout.ts`. */
+  records(): number;
   createEngine(options: EngineOptions): Engine;
   /** Finds the host, sends it a line and waits for its answer, in the background. */
   connectHost(request: string): Promise<HostConnection>;

@@ -4,6 +4,7 @@
  */
 
 import { existsSync } from 'node:fs';
+import { FINGERPRINT } from '../generated/layout';
 import type { Binding } from './binding';
 import { addOns, installAdvice, isSourceTree, platforms, SUPPORTED } from './platform';
 
@@ -23,6 +24,10 @@ export class AddOnError extends Error {
 
 /** Version 8 is what the add-on is built for; Node 20 and later have it. */
 const NODE_API = 8;
+
+/** Version of the package. */
+// eslint-disable-next-line @typescript-eslint/no-require-imports
+export const { version: VERSION } = require('../../package.json') as { version: string };
 
 let loaded: Binding | undefined;
 let failure: AddOnError | undefined;
@@ -73,13 +78,15 @@ function load(): Binding {
   throw new AddOnError(`the add-on could not be loaded (${messageOf(last)})`, adviceOn(last), last);
 }
 
-/** Another version's records would be read wrongly: both sides have the layout compiled in. */
+/** Another build's records would be read wrongly: both sides have their tables compiled in. */
 function requireVersion(binding: Binding, file: string): Binding {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports
-  const wanted = (require('../../package.json') as { version: string }).version;
   const found = typeof binding.version === 'function' ? binding.version() : undefined;
-  if (found === wanted) return binding;
-  throw new AddOnError(`${file} is ${found === undefined ? 'no add-on of Portico' : `version ${found}, the package ${wanted}`}`,
+  const records = typeof binding.records === 'function' ? binding.records() : undefined;
+  if (found === VERSION && records === FINGERPRINT) return binding;
+  let reason = 'no add-on of Portico';
+  if (found === VERSION) reason = `version ${found} as the package, but was built from different tables of records`;
+  else if (found !== undefined) reason = `version ${found}, the package ${VERSION}`;
+  throw new AddOnError(`${file} is ${reason}`,
     isSourceTree() ? installAdvice() : 'Install portico again: it and its platform package must be of one version.');
 }
 
