@@ -6,7 +6,7 @@ NATIVE := packages/portico/native/portico.linux-$(shell uname -m | sed 's/x86_64
 NODE ?= node
 EXAMPLE ?= express-site
 
-.PHONY: help build binaries typescript generate run known-example test test-rust test-typescript test-software matrix matching soak bench check check-static fuzz asan package node-suite framework-suite bogo limbo clean
+.PHONY: help build binaries typescript generate run known-example test test-rust test-typescript test-software matrix matching soak bench check check-static fuzz asan package test-platforms node-suite framework-suite bogo limbo clean
 
 help: ## list the tasks
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 20
@@ -94,7 +94,12 @@ PLATFORMS ?= linux-x64-gnu linux-arm64-gnu linux-x64-musl linux-arm64-musl
 
 package: typescript ## the tarballs that npm installs, for every platform, into dist/ (PLATFORMS=linux-x64-gnu for one; needs rustup)
 	packaging/npm/build.sh $(PLATFORMS)
+	rm -rf dist
 	$(NODE) packaging/npm/package.mjs $(PLATFORMS)
+
+test-platforms: package ## install the packages of every platform and serve with them, arm64 under emulation
+	@scripts/need.sh openssl curl python3 patchelf
+	$(NODE) tests/platforms/run.mjs
 
 node-suite: ## run Node's own http tests: make node-suite SUITE=DIR [SUITE_NODE=node]
 	@test -n "$(SUITE)" || { echo "usage: make node-suite SUITE=DIR (see conformance/node-suite/README.md)"; exit 2; }

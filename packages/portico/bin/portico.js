@@ -6,6 +6,7 @@
 const { spawn } = require('node:child_process');
 const { existsSync } = require('node:fs');
 const { constants } = require('node:os');
+const { join } = require('node:path');
 const { installAdvice, builtPrograms } = require('../dist/native/platform');
 
 const program = process.env.PORTICO_PROGRAM || builtPrograms().find((file) => existsSync(file));
@@ -13,6 +14,9 @@ if (program === undefined) {
   process.stderr.write(`portico: there is no program for ${process.platform} on ${process.arch} here. ${installAdvice()}\n`);
   process.exit(1);
 }
+
+// What `portico run` preloads lies in this package, wherever the application is.
+process.env.PORTICO_PACKAGE = join(__dirname, '..');
 
 // The process that a shell, a container or a supervisor started becomes the program itself: its signals and its exit
 // code need nobody in between. Node.js before 22.15 can't do that.
