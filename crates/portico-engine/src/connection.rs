@@ -28,16 +28,10 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// A connection that has received nothing.
-    pub(crate) fn new(
-        transport: Transport,
-        first_protocol: fn(u64) -> Protocol,
-        now_ms: u64,
-    ) -> Self {
-        // Until a TLS handshake is complete, its own deadline holds.
-        let started_ms = if transport.is_tls() { 0 } else { now_ms };
+    pub(crate) fn new(transport: Transport, protocol: Protocol) -> Self {
         Self {
             transport,
-            protocol: first_protocol(started_ms),
+            protocol,
             filters: None,
         }
     }
@@ -52,7 +46,13 @@ impl Connection {
         } else {
             self.transport.flush_if_possible(core);
         }
-        let more = self.receive(core, turn)?;
+        let more = match self.receive(core, turn) {
+            Err(Stop::Preface) => {
+                self.become_h2(core);
+                self.receive(core, turn)?
+            }
+            received => received?,
+        };
         on_protocol!(&mut self.protocol, protocol => {
             protocol.handle_end(&mut self.transport, core, turn.events)?;
         });
@@ -194,11 +194,26 @@ impl Connection {
 
     /// Notes what a step of the TLS layer means for the protocol.
     fn note_tls(&mut self, core: &Core, change: TlsChange) {
+        if change == TlsChange::Established {
+            self.choose_after_handshake(core);
+        }
         on_protocol!(&mut self.protocol, protocol => match change {
             TlsChange::Nothing => {}
             TlsChange::Established => protocol.start(core.clock.now_ms()),
             TlsChange::Failed => protocol.abandon(),
         });
+    }
+
+    /// The handshake has chosen the protocol (RFC 9113, section 3.2).
+    fn choose_after_handshake(&mut self, core: &Core) {
+        let Some(listener) = core.listeners.find(self.transport.listener()) else {
+            return;
+        };
+        let protocols = listener.options.protocols;
+        let is_chosen = self.transport.alpn() == Some(b"h2") && protocols.http2;
+        if is_chosen || !protocols.http1 {
+            self.protocol = Protocol::h2(&listener.options.http2, core.clock.now_ms());
+        }
     }
 
     /// Whether all that is to be sent is session tickets, and a request is to be answered. Says so once.
@@ -289,13 +304,57 @@ impl Connection {
     /// Whether the head or the whole of the request in work has taken too long. Said once for a request.
     pub(crate) fn is_request_late(
         &mut self,
-        now_ms: u64,
+        core: &mut Core,
         headers_ms: u64,
         request_ms: u64,
     ) -> bool {
+        let now_ms = core.clock.now_ms();
         on_protocol!(&mut self.protocol, protocol => {
-            protocol.is_request_late(now_ms, headers_ms, request_ms)
+            let is_late = protocol.is_request_late(now_ms, headers_ms, request_ms);
+            protocol.look_again(&mut self.transport, core);
+            is_late
         })
+    }
+
+    /// An entry of the session of HTTP/2 in the timers has come.
+    pub(crate) fn session_deadline_passed(&mut self, core: &mut Core, entry_ms: u64) {
+        if let Protocol::H2(protocol) = &mut self.protocol {
+            protocol.deadline_passed(&mut self.transport, core, entry_ms);
+        }
+    }
+
+    /// Whether it speaks HTTP/2.
+    pub(crate) fn is_h2(&self) -> bool {
+        matches!(self.protocol, Protocol::H2(_))
+    }
+
+    /// Has a peer of HTTP/2 open no more streams, and the connection end behind those that there are.
+    pub(crate) fn retire(&mut self, core: &mut Core) {
+        if let Protocol::H2(protocol) = &mut self.protocol {
+            protocol.retire(&mut self.transport, core);
+        }
+    }
+
+    /// The connection is about to end: a peer of HTTP/2 learns which streams were looked at.
+    pub(crate) fn say_goodbye(&mut self, core: &mut Core) {
+        if let Protocol::H2(protocol) = &mut self.protocol {
+            protocol.say_goodbye(&mut self.transport, core);
+        }
+    }
+
+    /// The peer has sent the preface of HTTP/2 where a request of HTTP/1 would begin.
+    #[cold]
+    fn become_h2(&mut self, core: &Core) {
+        let now_ms = core.clock.now_ms();
+        let options = core.listeners.find(self.transport.listener());
+        let options = options
+            .map(|listener| listener.options.http2)
+            .unwrap_or_default();
+        let before = std::mem::replace(&mut self.protocol, Protocol::h2(&options, now_ms));
+        if let Protocol::H1(mut h1) = before {
+            let input = h1.take_input();
+            on_protocol!(&mut self.protocol, protocol => protocol.hold_input(&input));
+        }
     }
 
     /// What the peer is waited for now, given what was at the last look. `rate` in bytes per second, not 0.

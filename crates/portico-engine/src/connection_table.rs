@@ -128,7 +128,7 @@ mod tests {
         let remote = portico_sys::Address::default();
         table.insert(|token| {
             let transport = Transport::new(socket.into(), token, 0, remote, None, 0);
-            Box::new(Connection::new(transport, Protocol::h1, 0))
+            Box::new(Connection::new(transport, Protocol::h1(0)))
         })
     }
 

@@ -141,6 +141,16 @@ pub(crate) const LENT_SMALL_WINDOW_BYTES: usize = 64 * 1024;
 /// With threads: bytes of a large body that cross to the engine thread as one piece.
 pub(crate) const LENT_PIECE_BYTES: usize = 128 * 1024;
 
+/// HTTP/2: bytes of answers' bodies that are framed ahead of what the kernel takes. Behind them a more urgent answer waits.
+pub(crate) const H2_FRAMED_BYTES: usize = 128 * 1024;
+
+/// HTTP/2: bytes of output beyond which nothing is read: a client that makes us speak (PING, SETTINGS, requests that are
+/// refused) and does not listen waits.
+pub(crate) const H2_QUEUED_BYTES: usize = 256 * 1024;
+
+/// HTTP/2: bytes of a body that was paused that are handed over in one event.
+pub(crate) const H2_KEPT_PIECE_BYTES: usize = 16 * 1024;
+
 /// Free event memory without which no socket is read.
 pub(crate) const READ_ROOM_BYTES: usize = 4 * 1024;
 

@@ -76,6 +76,11 @@ impl Listener {
         }
     }
 
+    /// Whether it has stopped accepting for good.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
     /// Open connections of this shard.
     pub(crate) fn connections(&self) -> u32 {
         self.connections

@@ -2,6 +2,29 @@
 
 use std::time::Duration;
 
+/// The versions of HTTP that a listener's connections may speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Protocols {
+    /// HTTP/1.0 and 1.1.
+    pub http1: bool,
+    /// HTTP/2: over TLS where the handshake chooses `h2` (ALPN), which its context must offer; in the clear where the
+    /// client begins with HTTP/2's preface (RFC 9113, section 3.3). Without `http1` every connection speaks it.
+    pub http2: bool,
+}
+
+/// Settings and limits of connections that speak HTTP/2.
+pub use portico_http::h2::SessionOptions as Http2Options;
+
+impl Default for Protocols {
+    /// HTTP/1 alone.
+    fn default() -> Self {
+        Self {
+            http1: true,
+            http2: false,
+        }
+    }
+}
+
 /// Settings of a listener and of the connections that come through it. What Node has defaults to Node 26's value, the
 /// rest is off but for `strict_host`.
 ///
@@ -45,6 +68,10 @@ pub struct ListenerOptions {
     pub keep_alive_initial_delay: Duration,
     /// Bytes of output queued for a connection beyond which no further pipelined request is read.
     pub high_water_mark: usize,
+    /// Versions of HTTP.
+    pub protocols: Protocols,
+    /// Settings and limits of connections that speak HTTP/2; those that exist keep theirs.
+    pub http2: Http2Options,
     /// Number of the default TLS context, 0 for a plain listener.
     pub tls: u32,
     /// Ask (`SERVER_NAME`) for the context of each ClientHello.
@@ -75,10 +102,19 @@ impl Default for ListenerOptions {
             keep_alive: false,
             keep_alive_initial_delay: Duration::ZERO,
             high_water_mark: 64 * 1024,
+            protocols: Protocols::default(),
+            http2: http2(),
             tls: 0,
             ask_server_name: false,
             ask_alpn: false,
             handshake_timeout: Duration::from_secs(120),
         }
     }
+}
+
+/// As in Node, but for extended CONNECT (RFC 8441): servers that take upgrades take them over HTTP/2 too.
+fn http2() -> Http2Options {
+    let mut options = Http2Options::default();
+    options.settings.enable_connect_protocol = true;
+    options
 }

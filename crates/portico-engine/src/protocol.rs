@@ -9,20 +9,22 @@
 //! above a connection (shard, dispatch, the application's end) need not know which protocol it has. The tests' `Echo`,
 //! with interleaved streams, holds this interface to what HTTP/2 needs of it.
 
+use portico_http::h2::SessionOptions;
+
 use crate::h1::H1;
+use crate::h2::H2;
 
 /// What a connection speaks, by version. All offer the same methods, called through [`on_protocol`].
 #[derive(Debug)]
-#[cfg_attr(
-    test,
-    expect(
-        clippy::large_enum_variant,
-        reason = "HTTP/1 is what connections speak, and lies in them"
-    )
+#[expect(
+    clippy::large_enum_variant,
+    reason = "HTTP/1 is what every connection begins with, and lies in it"
 )]
 pub(crate) enum Protocol {
     /// HTTP/1.0 and 1.1, and a byte stream after an upgrade.
     H1(H1),
+    /// HTTP/2: streams that interleave.
+    H2(Box<H2>),
     /// Streams that interleave, in frames of our own.
     #[cfg(test)]
     Echo(Box<crate::echo::Echo>),
@@ -33,6 +35,11 @@ impl Protocol {
     pub(crate) fn h1(now_ms: u64) -> Self {
         Self::H1(H1::new(now_ms))
     }
+
+    /// HTTP/2, from `now_ms` on.
+    pub(crate) fn h2(options: &SessionOptions, now_ms: u64) -> Self {
+        Self::H2(Box::new(H2::new(options, now_ms)))
+    }
 }
 
 /// Calls a method of whichever protocol it is.
@@ -40,6 +47,7 @@ macro_rules! on_protocol {
     ($protocol:expr, $name:ident => $call:expr) => {
         match $protocol {
             $crate::protocol::Protocol::H1($name) => $call,
+            $crate::protocol::Protocol::H2($name) => $call,
             #[cfg(test)]
             $crate::protocol::Protocol::Echo($name) => $call,
         }

@@ -11,6 +11,8 @@ pub(crate) enum Stop {
     Close(i32),
     /// Our answers are out and the connection is over, but the peer may still be sending: linger.
     Linger,
+    /// The peer speaks HTTP/2: its preface has come. The connection takes that protocol and goes on.
+    Preface,
 }
 
 impl From<NeedSpace> for Stop {

@@ -18,6 +18,10 @@ pub(crate) const LISTENER_KEY: Key = 1 << 32;
 /// The look at requests that wait for their responder.
 pub(crate) const WAITING_KEY: Key = 1 << 36;
 
+/// Marks the token of a connection whose session has a deadline (HTTP/2). It is an entry of its own, so that other
+/// connections pay nothing for it.
+pub(crate) const SESSION_KEY: Key = 1 << 37;
+
 /// Deadlines in order, with the descriptor that becomes readable for the first.
 #[derive(Debug)]
 pub(crate) struct Timers {

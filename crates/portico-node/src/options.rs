@@ -67,6 +67,33 @@ pub struct ListenerOptions {
     pub ask_alpn: bool,
     /// Milliseconds.
     pub handshake_timeout: f64,
+    /// `h2`, `http/1.1`; HTTP/1 alone if there are none.
+    pub protocols: Option<Vec<String>>,
+    /// Of connections that speak HTTP/2.
+    pub http2: Option<Http2Options>,
+}
+
+/// `Http2Options` of binding.ts: what is left out has Portico's default.
+#[napi(object, object_to_js = false)]
+pub struct Http2Options {
+    /// Bytes of the table that requests are decoded with.
+    pub header_table_size: Option<f64>,
+    /// Open streams.
+    pub max_concurrent_streams: Option<f64>,
+    /// Bytes of one request's body that may be under way or unread.
+    pub initial_window_size: Option<f64>,
+    /// Bytes of a frame.
+    pub max_frame_size: Option<f64>,
+    /// Bytes of a field section.
+    pub max_header_list_size: Option<f64>,
+    /// Extended CONNECT (RFC 8441).
+    pub enable_connect_protocol: Option<bool>,
+    /// Bytes of all requests' bodies.
+    pub connection_window: Option<f64>,
+    /// Fields of a section.
+    pub max_fields: Option<f64>,
+    /// Bytes of the table that answers are encoded with.
+    pub encoder_table_size: Option<f64>,
 }
 
 /// `TlsIdentity` of binding.ts.
@@ -170,7 +197,89 @@ impl ListenerOptions {
             ask_server_name: self.ask_server_name,
             ask_alpn: self.ask_alpn,
             handshake_timeout: milliseconds(self.handshake_timeout),
+            protocols: self.protocols(),
+            http2: match &self.http2 {
+                Some(options) => options.convert(),
+                None => portico_engine::ListenerOptions::default().http2,
+            },
         }
+    }
+}
+
+impl ListenerOptions {
+    fn protocols(&self) -> portico_engine::Protocols {
+        let names = self.protocols.as_deref().unwrap_or_default();
+        let http2 = names.iter().any(|name| name == "h2");
+        portico_engine::Protocols {
+            http1: !http2 || names.iter().any(|name| name == "http/1.1"),
+            http2,
+        }
+    }
+}
+
+impl Http2Options {
+    /// Within what RFC 9113, section 6.5.2 allows.
+    fn convert(&self) -> portico_engine::Http2Options {
+        const LARGEST_WINDOW: u32 = 0x7fff_ffff;
+        let mut options = portico_engine::ListenerOptions::default().http2;
+        let set = |place: &mut u32, value: Option<f64>, least: u32, most: u32| {
+            if let Some(value) = value {
+                *place = whole(value).clamp(least, most);
+            }
+        };
+        let settings = &mut options.settings;
+        set(
+            &mut settings.header_table_size,
+            self.header_table_size,
+            0,
+            u32::MAX,
+        );
+        set(
+            &mut settings.max_concurrent_streams,
+            self.max_concurrent_streams,
+            0,
+            u32::MAX,
+        );
+        set(
+            &mut settings.initial_window_size,
+            self.initial_window_size,
+            0,
+            LARGEST_WINDOW,
+        );
+        set(
+            &mut settings.max_frame_size,
+            self.max_frame_size,
+            1 << 14,
+            (1 << 24) - 1,
+        );
+        set(
+            &mut settings.max_header_list_size,
+            self.max_header_list_size,
+            0,
+            u32::MAX,
+        );
+        if let Some(is_enabled) = self.enable_connect_protocol {
+            settings.enable_connect_protocol = is_enabled;
+        }
+        set(
+            &mut options.connection_window,
+            self.connection_window,
+            65_535,
+            LARGEST_WINDOW,
+        );
+        set(
+            &mut options.max_fields,
+            self.max_fields,
+            1,
+            u32::from(u16::MAX) - 1,
+        );
+        set(
+            &mut options.encoder_table_size,
+            self.encoder_table_size,
+            0,
+            u32::MAX,
+        );
+        options
     }
 }
 

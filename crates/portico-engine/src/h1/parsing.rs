@@ -2,6 +2,7 @@
 
 use portico_channel::EventWriter;
 use portico_http::h1::{Expect, Head, leading_blank};
+use portico_http::h2::PREFACE;
 use portico_http::{ParseError, ParseErrorCode};
 
 use super::H1;
@@ -231,6 +232,9 @@ impl H1 {
             match step {
                 Ok(Step::Used(count)) => *used += count,
                 Ok(Step::Pause(pause)) => return Ok(pause),
+                Err(_) if *used == 0 && self.is_preface(transport, core, bytes) => {
+                    return Err(Stop::Preface);
+                }
                 Err(error) => {
                     let packet = packet_with(bytes, packet_at, *used + error.offset);
                     self.refuse(transport, core, turn.events, error.code, packet)?;
@@ -327,6 +331,24 @@ impl H1 {
             self.message_complete();
         }
         Ok(Step::Used(to_usize(head.head_bytes)))
+    }
+
+    /// Whether what came is the preface of HTTP/2, or the beginning of it, instead of a connection's first request
+    /// (RFC 9113, section 3.3).
+    #[cold]
+    fn is_preface(&self, transport: &Transport, core: &Core, bytes: &[u8]) -> bool {
+        let listener = core.listeners.find(transport.listener());
+        let is_allowed = listener.is_some_and(|listener| listener.options.protocols.http2);
+        let length = bytes.len().min(PREFACE.len());
+        is_allowed
+            && !transport.is_tls()
+            && self.exchanges.last() == 0
+            && bytes.get(..length) == PREFACE.get(..length)
+    }
+
+    /// What was received and not used, for the protocol that takes the place of this one.
+    pub(crate) fn take_input(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.input.rest)
     }
 
     /// The peer broke the protocol. Tells the application with the packet and the place in it, and stops listening to the

@@ -11,6 +11,7 @@ use super::turn::LISTENER;
 use crate::connection::Connection;
 use crate::core::PendingEvent;
 use crate::limits::{ACCEPT_PAUSE_MS, ACCEPTS_PER_TURN};
+use crate::protocol::Protocol;
 use crate::stop::Stop;
 use crate::transport::{TlsLayer, Transport};
 use crate::{ListenerId, ListenerOptions};
@@ -159,10 +160,24 @@ impl Shard {
                 .as_ref()
                 .map(|names| TlsLayer::new(Arc::clone(names), ask))
         });
+        let listener_options = self
+            .core
+            .listeners
+            .find(listener)
+            .map(|entry| &entry.options);
+        let speaks_h2_only = listener_options
+            .filter(|options| !options.protocols.http1 && tls.is_none())
+            .map(|options| options.http2);
         let first_protocol = self.first_protocol;
         let token = self.connections.insert(|token| {
             let transport = Transport::new(socket, token, listener, remote, tls, now_ms);
-            Box::new(Connection::new(transport, first_protocol, now_ms))
+            // Until a TLS handshake is complete, its own deadline holds.
+            let started_ms = if transport.is_tls() { 0 } else { now_ms };
+            let protocol = match &speaks_h2_only {
+                Some(options) => Protocol::h2(options, now_ms),
+                None => first_protocol(started_ms),
+            };
+            Box::new(Connection::new(transport, protocol))
         });
         let Some(token) = token else {
             self.core.listeners.connection_gone(listener);

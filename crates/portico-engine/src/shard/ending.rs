@@ -8,6 +8,7 @@ use super::turn::LINGERING;
 use crate::connection::Connection;
 use crate::core::PendingEvent;
 use crate::limits::LINGER_MS;
+use crate::listener::Listener;
 use crate::stop::Stop;
 
 impl Shard {
@@ -22,7 +23,7 @@ impl Shard {
         }
         let errno = match stop {
             Stop::Close(errno) => errno,
-            Stop::Linger | Stop::NeedSpace(_) => 0,
+            Stop::Linger | Stop::NeedSpace(_) | Stop::Preface => 0,
         };
         let listener = connection.transport.listener();
         let is_last = self.core.listeners.connection_gone(listener);
@@ -86,6 +87,7 @@ impl Shard {
         };
         let reset = flags & destroy_flag::RESET != 0;
         if !reset {
+            connection.say_goodbye(&mut self.core);
             let _ = connection.flush_last(&mut self.core);
         }
         // What is still in the kernel resets the connection without our doing.
@@ -103,8 +105,23 @@ impl Shard {
     }
 
     /// `CLOSE_IDLE`. An answer that waits for the end of the turn, or for a peer that reads slowly, is still sent.
+    ///
+    /// Connections of HTTP/2 are told so, and end when their peers have understood; of a listener that is closed all of them,
+    /// behind the streams that they have.
     pub(super) fn close_idle_connections(&mut self, listener: u32, flags: u32) {
+        let entry = self.core.listeners.find(listener);
+        let is_closed = entry.is_some_and(Listener::is_closed);
+        let is_wanted =
+            |connection: &Connection| connection.is_h2() && (is_closed || connection.is_idle());
+        for token in self.tokens(listener, is_wanted) {
+            if let Some(connection) = self.connections.find(token) {
+                connection.retire(&mut self.core);
+            }
+        }
         let is_wanted = |connection: &Connection| {
+            if connection.is_h2() {
+                return false;
+            }
             let is_idle = connection.is_idle()
                 || flags & close_idle_flag::SILENT != 0 && connection.is_silent();
             is_idle && (flags & close_idle_flag::UNSENT != 0 || !connection.has_output())

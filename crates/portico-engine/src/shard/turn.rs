@@ -10,7 +10,7 @@ use crate::core::{Core, PendingEvent};
 use crate::limits::READY_PER_TURN;
 use crate::offer::Turn;
 use crate::stop::Stop;
-use crate::timers::{Key, LISTENER_KEY, WAITING_KEY};
+use crate::timers::{Key, LISTENER_KEY, SESSION_KEY, WAITING_KEY};
 use crate::transport::{Expired, millis};
 
 /// Epoll token of the timers' descriptor. Tokens below 2^32 are connections.
@@ -203,6 +203,10 @@ impl Shard {
             }
         } else if key & LISTENER != 0 {
             self.listener_deadline(number_of(key), deadline_ms);
+        } else if key & SESSION_KEY != 0 {
+            if let Some(connection) = self.connections.find(number_of(key)) {
+                connection.session_deadline_passed(&mut self.core, deadline_ms);
+            }
         } else if let Some(connection) = self.connections.find(number_of(key)) {
             let token = connection.transport.token();
             match connection
@@ -256,7 +260,6 @@ impl Shard {
         };
         let headers_ms = millis(entry.options.headers_timeout);
         let request_ms = millis(entry.options.request_timeout);
-        let now_ms = self.core.clock.now_ms();
         let Self {
             core, connections, ..
         } = self;
@@ -264,7 +267,7 @@ impl Shard {
             .iter_mut()
             .filter(|connection| connection.transport.listener() == listener)
         {
-            if connection.is_request_late(now_ms, headers_ms, request_ms) {
+            if connection.is_request_late(core, headers_ms, request_ms) {
                 let kind = timeout_kind::REQUEST;
                 core.pending.push_back(PendingEvent::Timeout {
                     token: connection.transport.token(),

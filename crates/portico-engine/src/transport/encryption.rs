@@ -38,6 +38,11 @@ impl Transport {
         self.tls.as_ref()?.facts()?.server_name.as_deref()
     }
 
+    /// The protocol of the handshake (ALPN), until its facts are forgotten.
+    pub(crate) fn alpn(&self) -> Option<&[u8]> {
+        self.tls.as_ref()?.facts()?.alpn.as_deref()
+    }
+
     pub(crate) fn is_handshaking(&self) -> bool {
         self.tls.as_ref().is_some_and(|tls| tls.is_handshaking())
     }

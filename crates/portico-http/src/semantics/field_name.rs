@@ -173,6 +173,8 @@ pub const TE: u16 = 9;
 
 /// Number of `Cookie`.
 pub const COOKIE: u16 = number_of("cookie");
+/// Number of `Date`.
+pub const DATE: u16 = number_of("date");
 /// Number of `Priority`.
 pub const PRIORITY: u16 = number_of("priority");
 

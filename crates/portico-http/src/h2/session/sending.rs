@@ -57,6 +57,12 @@ impl Session {
         )
     }
 
+    /// Whether [`Session::next_data`] would give something now.
+    #[must_use]
+    pub fn has_data(&self) -> bool {
+        self.trailers_next.is_some() || self.send_window > 0 && self.scheduler.has_streams()
+    }
+
     /// Writes the header of the next DATA frame, of at most so many bytes; the body's bytes must be put behind it before
     /// anything else is written. `None`: nothing is queued, or it has no window.
     ///
