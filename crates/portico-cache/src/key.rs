@@ -15,7 +15,11 @@ pub enum QueryRule {
 
 /// What a stored response is found by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Key(Box<[u8]>);
+pub struct Key {
+    /// The target, and behind a separator the context.
+    bytes: Box<[u8]>,
+    target_length: usize,
+}
 
 /// The places of a target URI.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +32,9 @@ pub struct Target<'a> {
     pub authority: &'a [u8],
     /// The path as the application gets it, and the query with its `?`, if there is one.
     pub path_and_query: &'a [u8],
+    /// What of the request's other fields the application may look at although its answer's `Vary` does not say so: a
+    /// host that a proxy names, for one. Empty: nothing. Purges don't look at it.
+    pub context: &'a [u8],
 }
 
 impl Key {
@@ -59,14 +66,33 @@ impl Key {
         bytes.push(SEPARATOR);
         bytes.extend_from_slice(path);
         query.write(query_text, &mut bytes);
-        Self(bytes.into())
+        let target_length = bytes.len();
+        if !target.context.is_empty() {
+            bytes.push(SEPARATOR);
+            bytes.extend_from_slice(target.context);
+        }
+        Self {
+            bytes: bytes.into(),
+            target_length,
+        }
+    }
+
+    /// Whether the other is of the same owner and URI, whatever its context.
+    #[must_use]
+    pub fn has_target_of(&self, other: &Self) -> bool {
+        self.target() == other.target()
+    }
+
+    /// The bytes of owner and URI.
+    pub(crate) fn target(&self) -> &[u8] {
+        self.bytes.get(..self.target_length).unwrap_or_default()
     }
 
     /// The scheme, the authority and the path, with the query that counts, for people: `http://host/path?query`.
     #[must_use]
     pub fn uri(&self) -> String {
         let mut places = self
-            .0
+            .target()
             .get(OWNER_BYTES..)
             .unwrap_or_default()
             .splitn(3, |&byte| byte == SEPARATOR)
@@ -76,17 +102,24 @@ impl Key {
         format!("{scheme}://{authority}{path}")
     }
 
+    /// The path, with the query that counts.
+    pub(crate) fn path(&self) -> &[u8] {
+        let places = self.target().get(OWNER_BYTES..).unwrap_or_default();
+        let mut places = places.splitn(3, |&byte| byte == SEPARATOR);
+        places.nth(2).unwrap_or_default()
+    }
+
     /// Whose response it is.
     #[must_use]
     pub fn owner(&self) -> u64 {
-        let owner = self.0.first_chunk::<OWNER_BYTES>();
+        let owner = self.bytes.first_chunk::<OWNER_BYTES>();
         u64::from_be_bytes(owner.copied().unwrap_or_default())
     }
 
     /// The bytes, as they are compared.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
-        &self.0
+        &self.bytes
     }
 }
 
@@ -128,6 +161,7 @@ mod tests {
             is_secure,
             authority: authority.as_bytes(),
             path_and_query: path.as_bytes(),
+            context: b"",
         };
         Key::new(&target, query)
     }
@@ -156,11 +190,18 @@ mod tests {
             is_secure: false,
             authority: b"a.test",
             path_and_query: b"/x?y=1",
+            context: b"",
         };
         assert_eq!(Key::new(&target, &all), one);
+        target.context = b"x-forwarded-host: b.test";
+        let other = Key::new(&target, &all);
+        assert_ne!(other, one);
+        assert!(other.has_target_of(&one));
+        assert_eq!(other.uri(), one.uri());
         target.owner = 8;
-        assert_ne!(Key::new(&target, &all), one);
+        assert!(!Key::new(&target, &all).has_target_of(&one));
         assert_eq!(one.uri(), "http://a.test/x?y=1");
+        assert_eq!(one.path(), b"/x?y=1");
         assert_eq!(one.owner(), 7);
     }
 

@@ -235,7 +235,8 @@ impl Store {
     }
 
     fn hash(&self, key: &Key) -> u64 {
-        self.hasher.hash_one(key.as_bytes())
+        // Of the target alone: a purge finds all contexts in one place.
+        self.hasher.hash_one(key.target())
     }
 
     fn part(&self, hash: u64) -> &RwLock<Part> {

@@ -243,6 +243,7 @@ proptest! {
                 is_secure: false,
                 authority: authority.as_bytes(),
                 path_and_query: path_and_query.as_bytes(),
+                context: b"",
             };
             Key::new(&target, rule)
         };

@@ -41,6 +41,7 @@ impl Refusal {
         Answer {
             status,
             fields: fields.into_bytes(),
+            has_date: false,
             body: vec![Segment::Owned(text.into_bytes())],
             keep_alive,
         }

@@ -32,6 +32,7 @@ impl Responder for Fixed {
         Offered::Answered(Answer {
             status: 200,
             fields: b"content-type: text/plain\r\n".to_vec(),
+            has_date: false,
             body: vec![Segment::Shared(Rc::clone(&self.0) as Rc<dyn LentBytes>)],
             keep_alive: true,
         })

@@ -13,8 +13,11 @@ use crate::limits::EXTERNAL_COPY_BYTES;
 pub struct Answer {
     /// Status code, 200 to 999.
     pub status: u16,
-    /// Field lines, each with CR LF. `Date`, `Content-Length` and what belongs to the connection are added.
+    /// Field lines, each with CR LF. `Content-Length` (but not of 204 and 304, which have none) and what belongs to the
+    /// connection are added.
     pub fields: Vec<u8>,
+    /// Whether `Date` is among the fields; else it is added.
+    pub has_date: bool,
     /// The body. To a HEAD request none of it is sent, but its length is.
     pub body: Vec<Segment>,
     /// Whether the connection may go on behind the answer. It ends all the same if the request announced that, or has a
@@ -31,9 +34,18 @@ impl Answer {
             response_flag::CONNECTION_CLOSE | response_flag::CLOSE
         };
         let length: usize = self.body.iter().map(Segment::len).sum();
+        let date = if self.has_date {
+            0
+        } else {
+            response_flag::DATE
+        };
+        let framing = match self.status {
+            204 | 304 => 0,
+            _ => response_flag::CONTENT_LENGTH,
+        };
         AnswerHead {
             status: self.status,
-            flags: response_flag::DATE | response_flag::CONTENT_LENGTH | connection,
+            flags: date | framing | connection,
             template: 0,
             reason: status::reason(self.status).unwrap_or_default().as_bytes(),
             fields: &self.fields,

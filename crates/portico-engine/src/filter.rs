@@ -4,6 +4,8 @@
 //! the application's records bring it, whatever protocol frames it, and may put something else in its place. An answer
 //! without one passes by with one comparison.
 
+use std::time::Duration;
+
 use portico_channel::IdMap;
 use portico_channel::layout::response_flag;
 
@@ -13,6 +15,12 @@ use crate::templates::Templates;
 /// Sees the application's answer to one request, and may change it. Dropped before the last bytes, the answer was given
 /// up or cut off: nothing may be made of what came.
 pub trait AnswerFilter: std::fmt::Debug {
+    /// What the application wants kept of the answer. Comes before the head, and not at all of an application that says
+    /// nothing.
+    fn wished(&mut self, wish: &CacheWish<'_>) {
+        let _ = wish;
+    }
+
     /// The head (not of interim responses). `None`: it goes out as it is, and so must the length of the body.
     fn head(&mut self, head: &FilteredHead<'_>) -> Option<NewHead>;
 
@@ -34,10 +42,30 @@ pub struct FilteredHead<'a> {
 /// What a filter puts in its place.
 #[derive(Clone, Debug)]
 pub struct NewHead {
-    /// Field lines, without `Content-Length` and `Transfer-Encoding`.
+    /// Field lines. Without `Content-Length` and `Transfer-Encoding`, unless the body is as long as it was.
     pub fields: Vec<u8>,
-    /// The body's length. `None`: it is not known yet; only for a request of HTTP/1.1 or later.
-    pub content_length: Option<u64>,
+    /// How long the body is.
+    pub length: BodyLength,
+}
+
+/// How long a body is that a filter may have changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyLength {
+    /// As the application said it, in the fields or beside them.
+    AsItWas,
+    /// So many bytes.
+    Known(u64),
+    /// It is not known yet; only for a request of HTTP/1.1 or later.
+    Unknown,
+}
+
+/// What the application wants kept of an answer, apart from what its fields say.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CacheWish<'a> {
+    /// For how long; 0: not at all. `None`: as it would be.
+    pub lifetime: Option<Duration>,
+    /// Names by which it can be purged, each ended by LF.
+    pub tags: &'a [u8],
 }
 
 /// The filters of a connection, by exchange.
@@ -66,6 +94,14 @@ impl Filters {
             has_begun: false,
         };
         self.0.insert(sequence, filtered);
+    }
+
+    /// `CACHE`. `false`: the answer has no filter.
+    pub(crate) fn wished(&mut self, sequence: u32, wish: &CacheWish<'_>) -> bool {
+        let filtered = self.0.get_mut(&sequence);
+        filtered
+            .map(|filtered| filtered.filter.wished(wish))
+            .is_some()
     }
 
     /// The answer is given up.

@@ -60,6 +60,27 @@ pub(crate) const OFFER_WAIT_MS: u64 = 30_000;
 /// How often requests that wait for their responder are looked at, milliseconds.
 pub(crate) const OFFER_CHECK_MS: u64 = 1_000;
 
+/// Requests that wait for the answer to an equal one; more go to the application.
+pub(crate) const COALESCED_REQUESTS: usize = 1024;
+
+/// How long a request waits for the answer to an equal one, milliseconds. nginx's `proxy_cache_lock_timeout` is as long.
+pub(crate) const COALESCED_WAIT_MS: u64 = 5_000;
+
+/// Keys of which it is remembered whether their last answer was stored; a hash for each.
+pub(crate) const REMEMBERED_OUTCOMES: usize = 4096;
+
+/// Tags of an answer that is kept. One with more is not kept.
+pub(crate) const TAGS: usize = 128;
+
+/// The same in bytes.
+pub(crate) const TAG_BYTES: usize = 8 * 1024;
+
+/// How often answers that are of no more use are looked for, milliseconds.
+pub(crate) const CACHE_EXPIRY_MS: u64 = 1_000;
+
+/// How many of each part of the store are looked at then.
+pub(crate) const CACHE_EXPIRY_STEP: usize = 64;
+
 /// Template numbers are below this.
 pub(crate) const MAX_TEMPLATES: usize = 256;
 

@@ -13,6 +13,7 @@ mod waiting;
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::sync::Arc;
 use std::time::Duration;
 
 use portico_channel::token::SLOT_MASK;
@@ -23,6 +24,7 @@ use crate::connection_table::ConnectionTable;
 use crate::core::Core;
 use crate::limits::READY_PER_TURN;
 use crate::offer::{Offered, Responder, Turn};
+use crate::output_cache::{CacheSite, OutputCache, ShardCache};
 use crate::protocol::Protocol;
 use crate::transport::lingering::Lingering;
 use crate::{CommandError, Counters, TurnOutcome};
@@ -46,6 +48,8 @@ pub struct Shard {
     first_protocol: fn(u64) -> Protocol,
     /// Whether the application answers between two turns, on this thread.
     answers_follow: bool,
+    /// Of an embedded engine that keeps answers.
+    cache: Option<Box<ShardCache>>,
 }
 
 impl std::fmt::Debug for Shard {
@@ -84,6 +88,7 @@ impl Shard {
             unwatched: Vec::new(),
             first_protocol: Protocol::h1,
             answers_follow: false,
+            cache: None,
         })
     }
 
@@ -108,7 +113,29 @@ impl Shard {
 
     /// Handles what is ready and writes event records. Waits at most `timeout` (`None`: not at all).
     pub fn turn(&mut self, timeout: Option<Duration>, events: &mut EventWriter<'_>) -> TurnOutcome {
-        self.turn_in(timeout, Turn::new(events, None))
+        let Some(mut cache) = self.cache.take() else {
+            return self.turn_in(timeout, Turn::new(events, None));
+        };
+        cache.settle(self);
+        let outcome = self.turn_in(timeout, Turn::new(events, Some(&mut *cache)));
+        self.cache = Some(cache);
+        outcome
+    }
+
+    /// Keeps answers from now on, of each listener apart from those of others: what [`Shard::turn`] offers goes to a
+    /// [`ShardCache`] of its own. Once more: another rule.
+    ///
+    /// # Errors
+    /// Those of making a descriptor and of epoll_ctl(2).
+    pub fn use_cache(&mut self, cache: Arc<OutputCache>, site: CacheSite) -> io::Result<()> {
+        if let Some(cache) = &mut self.cache {
+            cache.set_rule(site.rule);
+            return Ok(());
+        }
+        let cache = ShardCache::new(cache, site)?;
+        self.watch(cache.wake())?;
+        self.cache = Some(Box::new(cache));
+        Ok(())
     }
 
     /// As [`Shard::turn`]. Each request is offered to `responder` before the application is told of it.

@@ -33,6 +33,7 @@ impl Responder for Fixed {
         Offered::Answered(Answer {
             status: 200,
             fields: b"X-Own: yes\r\n".to_vec(),
+            has_date: false,
             body: self.body.clone(),
             keep_alive: self.keep_alive,
         })

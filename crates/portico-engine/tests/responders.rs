@@ -11,8 +11,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use portico_channel::Response;
 use portico_channel::layout::{event, response_flag as flag};
 use portico_engine::{
-    Answer, AnswerFilter, FilteredHead, ListenerOptions, NewHead, Offer, Offered, Responder,
-    Segment,
+    Answer, AnswerFilter, BodyLength, FilteredHead, ListenerOptions, NewHead, Offer, Offered,
+    Responder, Segment,
 };
 use support::{Server, expect, read_answer, send};
 
@@ -83,7 +83,9 @@ impl AnswerFilter for Copy {
         copied.length = head.content_length;
         self.doubles.then(|| NewHead {
             fields: [head.fields, b"X-Doubled: yes\r\n"].concat(),
-            content_length: head.content_length.map(|length| 2 * length),
+            length: head
+                .content_length
+                .map_or(BodyLength::Unknown, |length| BodyLength::Known(2 * length)),
         })
     }
 
@@ -106,6 +108,7 @@ fn answer(text: &str) -> Answer {
     Answer {
         status: 200,
         fields: Vec::new(),
+        has_date: false,
         body: vec![Segment::Owned(text.into())],
         keep_alive: true,
     }

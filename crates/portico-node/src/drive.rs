@@ -1,9 +1,10 @@
 //! Who turns the engine, behind one set of methods.
 
 use std::os::fd::RawFd;
+use std::sync::Arc;
 
 use portico_channel::{EventWriter, External};
-use portico_engine::{Shard, ThreadedEngine, TurnOutcome};
+use portico_engine::{CacheSite, OutputCache, Shard, ThreadedEngine, TurnOutcome};
 
 use crate::attached::Attached;
 
@@ -60,6 +61,19 @@ impl Drive {
             Self::Attached(engine) => engine
                 .submit(commands, external)
                 .map_err(|error| format!("{error:?}")),
+        }
+    }
+
+    /// Keeps answers from now on. What is kept of a host's engine is the host's to say.
+    pub(crate) fn use_cache(
+        &mut self,
+        cache: &Arc<OutputCache>,
+        site: CacheSite,
+    ) -> std::io::Result<()> {
+        match self {
+            Self::Inline(shard) => shard.use_cache(Arc::clone(cache), site),
+            Self::Threads(engine) => engine.use_cache(cache, site),
+            Self::Attached(_) => Ok(()),
         }
     }
 

@@ -8,6 +8,7 @@ use napi::{Env, Result, sys};
 use napi_derive::napi;
 use portico_engine::{ListenerId, Shard, ThreadedEngine};
 
+use crate::cache;
 use crate::drive::{Drive, on};
 use crate::errors::{failure, raw, throw_system_error};
 use crate::instance::Instance;
@@ -208,6 +209,16 @@ impl Engine {
             let counters = on!(drive.counters());
             Ok(EngineCounters::from_engine(&counters))
         })
+    }
+
+    /// Keeps answers from now on: those that ask for it, and with a lifetime (milliseconds) all others too. Once for an
+    /// engine.
+    #[napi]
+    pub fn use_cache(&self, lifetime: Option<f64>) -> Result<()> {
+        let used = self
+            .instance
+            .with(|drive| Ok(drive.use_cache(cache::cache(), cache::site(lifetime))))?;
+        used.map_err(|error| failure(format!("making the cache: {error}")))
     }
 
     /// Ends everything.

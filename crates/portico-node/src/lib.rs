@@ -4,6 +4,7 @@
 //! - `engine`: the object that TypeScript sees (`packages/portico/src/native/binding.ts`)
 //! - `options`: option objects and their conversion
 //! - `drive`: who turns an engine; `attached`: the drive that is a host's engine; `host`: registering at one
+//! - `cache`: the output cache of the process
 //! - `instance`: one engine of one environment: memory shared with JavaScript, its place in the event loop, life time
 //! - `script`: calls into JavaScript: batches, exceptions
 //! - `submission`: the function by which JavaScript hands commands over; `lent`: bodies that stay in its memory
@@ -17,6 +18,7 @@
 )]
 
 mod attached;
+mod cache;
 mod drive;
 mod engine;
 mod errors;

@@ -2,9 +2,11 @@
  * `require('portico')`: puts the engine under Node's `http` and `https`, for the whole process or beside them.
  */
 
+import { cacheOf, type Cache } from './cache';
 import { instance } from './instance';
 import type { Status } from './fallback';
 
+export type { Cache, CacheStats, Purge } from './cache';
 export type { Status } from './fallback';
 
 type Http = typeof import('node:http');
@@ -41,3 +43,6 @@ export const https: ModuleOf<Https> = Object.assign(() => instance().https(), {
 export function status(): Status {
   return instance().status();
 }
+
+/** The answers that the engine keeps: purging them, counting them, and naming them. */
+export const cache: Cache = cacheOf(() => instance().cache());

@@ -7,6 +7,7 @@
  */
 
 import { syncBuiltinESMExports } from 'node:module';
+import type { Store } from './cache';
 import { decide, type Status } from './fallback';
 import { VERSION } from './native/load';
 
@@ -22,6 +23,8 @@ export interface Instance {
   https(): Https;
   /** Puts the engine's server side into `node:http` or `node:https` itself. A second call does nothing. */
   replace(name: 'http' | 'https'): void;
+  /** What the engine keeps of answers. */
+  cache(): Store;
 }
 
 const KEY = Symbol.for('portico.instance');
@@ -41,6 +44,14 @@ export function instance(): Instance {
   if (status.active) Reflect.defineProperty(process.versions, 'portico', { value: VERSION, enumerable: true });
   return made;
 }
+
+const NOTHING_KEPT: Store = {
+  purge: () => Promise.resolve(0),
+  stats: () => Promise.resolve({
+    hits: 0, collapsed: 0, misses: 0, entries: 0, bytes: 0, budgetBytes: 0, stored: 0, evicted: 0, expired: 0, purged: 0,
+  }),
+  tag: () => { /* Node's own server keeps nothing. */ },
+};
 
 /** Node's own modules, where the engine can't be used. */
 class StockInstance implements Instance {
@@ -65,6 +76,10 @@ class StockInstance implements Instance {
 
   replace(): void {
     // node:http stays.
+  }
+
+  cache(): Store {
+    return NOTHING_KEPT;
   }
 }
 
@@ -98,6 +113,11 @@ class EngineInstance implements Instance {
     if (name === 'http') Object.assign(nodeHttp, serverSideOfHttp());
     else Object.assign(nodeHttps, serverSideOfHttps());
     syncBuiltinESMExports();
+  }
+
+  cache(): Store {
+    // eslint-disable-next-line @typescript-eslint/no-require-imports
+    return (require('./http/cache-store') as { store: Store }).store;
   }
 }
 

@@ -106,6 +106,7 @@ mod tests {
             is_secure: false,
             authority: b"a",
             path_and_query: path.as_bytes(),
+            context: b"",
         };
         Key::new(&target, &QueryRule::All)
     }

@@ -190,7 +190,7 @@ impl Part {
     }
 
     pub(super) fn remove_key(&mut self, hash: u64, key: &Key) -> usize {
-        self.remove_slots(hash, Cause::Purged, |entry| **entry.key() == *key)
+        self.remove_slots(hash, Cause::Purged, |entry| entry.key().has_target_of(key))
     }
 
     pub(super) fn remove(&mut self, hash: u64, entry: &Entry) {

@@ -9,15 +9,23 @@ use crate::key::Key;
 /// Which entries leave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Purge {
-    /// Those of one key, whichever requests they are for.
+    /// Those of one key's target, whichever requests they are for.
     Url(Key),
     /// Those of one owner.
     Owner(u64),
-    /// Those of one owner, or of all, whose URI (`http://host/path?query`) begins with this.
+    /// Those of one owner, or of all, of this path and query, whatever their host.
+    Path {
+        /// Whose; `None`: anybody's.
+        owner: Option<u64>,
+        /// The path with its query.
+        path: Box<[u8]>,
+    },
+    /// Those of one owner, or of all, whose URI (`http://host/path?query`) begins with this; or whose path does, where it
+    /// begins with a slash.
     Prefix {
         /// Whose; `None`: anybody's.
         owner: Option<u64>,
-        /// The beginning of the URI.
+        /// The beginning of the URI, or of the path.
         prefix: String,
     },
     /// Those of one owner, or of all, that carry this tag.
@@ -35,8 +43,12 @@ impl Purge {
     pub(super) fn holds_for(&self, entry: &Entry) -> bool {
         let is_of = |owner: &Option<u64>| owner.is_none_or(|owner| entry.key().owner() == owner);
         match self {
-            Self::Url(key) => **entry.key() == *key,
+            Self::Url(key) => entry.key().has_target_of(key),
             Self::Owner(owner) => entry.key().owner() == *owner,
+            Self::Path { owner, path } => is_of(owner) && *entry.key().path() == **path,
+            Self::Prefix { owner, prefix } if prefix.starts_with('/') => {
+                is_of(owner) && entry.key().path().starts_with(prefix.as_bytes())
+            }
             Self::Prefix { owner, prefix } => is_of(owner) && entry.key().uri().starts_with(prefix),
             Self::Tag { owner, tag } => is_of(owner) && entry.tags().any(|own| own == &**tag),
             Self::All => true,

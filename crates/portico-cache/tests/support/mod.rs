@@ -20,6 +20,7 @@ pub(crate) fn key_of(owner: u64, path: &str) -> Key {
         is_secure: false,
         authority: b"a.test",
         path_and_query: path.as_bytes(),
+        context: b"",
     };
     Key::new(&target, &QueryRule::All)
 }

@@ -212,4 +212,22 @@ records! {
         /// Why: see `reset_code`. HTTP/1 does not tell it.
         code: u32,
     };
+
+    /// What the application wants kept of the answer to a request; before its `RESPOND`. Payload: names by which it can be
+    /// purged, each ended by LF; then, of a request that came before the engine kept answers, its target and its field
+    /// lines.
+    CACHE = 23: Cache {
+        /// Connection token.
+        token: u32,
+        /// Sequence number.
+        sequence: u32,
+        /// Length of the tags.
+        tags_bytes: u32,
+        /// Length of the target; 0: the engine knows the request.
+        target_bytes: u32,
+        /// Length of the field lines (`name: value\r\n` each).
+        fields_bytes: u32,
+        /// For how long it is kept, in milliseconds, where the flag says so; 0: not at all.
+        lifetime_ms: u64,
+    } flags(cache_flag) parts(tags: tags_bytes, target: target_bytes, fields: fields_bytes);
 }

@@ -193,6 +193,14 @@ numbers! {
     }
 }
 
+numbers! {
+    /// Flags of the command `CACHE`.
+    cache_flag {
+        /// `lifetime_ms` counts.
+        LIFETIME = 1,
+    }
+}
+
 /// All of them.
 pub const NUMBERS: &[NumbersSchema] = &[
     open_flag::SCHEMA,
@@ -210,4 +218,5 @@ pub const NUMBERS: &[NumbersSchema] = &[
     take_over_flag::SCHEMA,
     alpn_flag::SCHEMA,
     close_idle_flag::SCHEMA,
+    cache_flag::SCHEMA,
 ];

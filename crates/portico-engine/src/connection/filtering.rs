@@ -5,9 +5,13 @@ use portico_channel::layout::response_flag;
 use super::Connection;
 use crate::answer::{AnswerHead, Payload};
 use crate::core::Core;
-use crate::filter::{AnswerFilter, Replaced};
+use crate::filter::{AnswerFilter, BodyLength, CacheWish, Replaced};
 use crate::offer::Offered;
 use crate::protocol::on_protocol;
+
+/// Flags that say where a body ends.
+const FRAMING: u32 =
+    response_flag::CONTENT_LENGTH | response_flag::TRANSFER_ENCODING | response_flag::CHUNKED;
 
 impl Connection {
     /// What becomes of a request that waits for its responder. `false`: it does not wait.
@@ -31,6 +35,12 @@ impl Connection {
         }
     }
 
+    /// `CACHE`. `false`: the answer has no filter.
+    pub(crate) fn wish(&mut self, sequence: u32, wish: &CacheWish<'_>) -> bool {
+        let filters = self.filters.as_mut();
+        filters.is_some_and(|filters| filters.wished(sequence, wish))
+    }
+
     #[cold]
     pub(super) fn respond_filtered(
         &mut self,
@@ -51,18 +61,18 @@ impl Connection {
         let head = match &new {
             None => *head,
             Some(new) => {
-                let framing = response_flag::CONTENT_LENGTH
-                    | response_flag::TRANSFER_ENCODING
-                    | response_flag::CHUNKED;
-                let own = match new.content_length {
-                    Some(_) => response_flag::CONTENT_LENGTH,
-                    None => response_flag::TRANSFER_ENCODING | response_flag::CHUNKED,
+                let (own, content_length) = match new.length {
+                    BodyLength::AsItWas => (head.flags & FRAMING, head.content_length),
+                    BodyLength::Known(length) => (response_flag::CONTENT_LENGTH, length),
+                    BodyLength::Unknown => {
+                        (response_flag::TRANSFER_ENCODING | response_flag::CHUNKED, 0)
+                    }
                 };
                 AnswerHead {
-                    flags: head.flags & !framing | own,
+                    flags: head.flags & !FRAMING | own,
                     template: 0,
                     fields: &new.fields,
-                    content_length: new.content_length.unwrap_or(0),
+                    content_length,
                     ..*head
                 }
             }

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use portico_channel::layout::{alpn_flag, command, response_flag, shutdown_flag};
+use portico_channel::layout::{alpn_flag, cache_flag, command, response_flag, shutdown_flag};
 use portico_channel::schema::{Record, View};
 use portico_channel::{External, RecordView, Records};
 use portico_sys::socket;
@@ -13,6 +13,7 @@ use crate::CommandError;
 use crate::answer::{AnswerHead, InterimHead, Payload};
 use crate::connection::Connection;
 use crate::exchange::BodyWish;
+use crate::filter::CacheWish;
 
 impl Shard {
     pub(super) fn apply_records(
@@ -65,6 +66,7 @@ impl Shard {
                 }
             }
             command::ALPN => return self.choose_protocol(command),
+            command::CACHE => self.wish(&command.read::<command::Cache>()?),
             kind if (command::RESPOND..=command::PROCEED).contains(&kind)
                 || kind == command::FEED =>
             {
@@ -89,6 +91,30 @@ impl Shard {
             connection.choose_protocol(&mut self.core, protocol);
         }
         Ok(())
+    }
+
+    /// What is to be kept of an answer. A cache that came after the request is told what that was.
+    fn wish(&mut self, words: &View<'_, command::Cache>) {
+        let has_lifetime = words.flags() & cache_flag::LIFETIME != 0;
+        let wish = CacheWish {
+            lifetime: has_lifetime.then(|| Duration::from_millis(words.lifetime_ms)),
+            tags: words.tags(),
+        };
+        let Some(connection) = self.connections.find(words.token) else {
+            return;
+        };
+        if connection.wish(words.sequence, &wish) || words.target().is_empty() {
+            return;
+        }
+        let transport = &connection.transport;
+        let filter = self.cache.as_ref().and_then(|cache| {
+            let (target, fields) = (words.target(), words.fields());
+            cache.late_filter(transport.listener(), transport.is_tls(), target, fields)
+        });
+        if let Some(filter) = filter {
+            connection.filter_answers(&mut vec![(words.sequence, filter)]);
+            connection.wish(words.sequence, &wish);
+        }
     }
 
     fn keep_template(&mut self, command: Command<'_>) -> Result<(), CommandError> {

@@ -248,6 +248,7 @@ fn a_stream_that_waits_for_its_responder_holds_no_other() {
     let answer = Answer {
         status: 200,
         fields: Vec::new(),
+        has_date: false,
         body: vec![Segment::Owned(b"cached".to_vec())],
         keep_alive: true,
     };

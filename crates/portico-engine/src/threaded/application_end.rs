@@ -13,7 +13,9 @@ use portico_sys::{Wake, socket};
 use super::MAX_THREADS;
 use super::shard_link::ShardLink;
 use super::shared::{Application, gone};
-use crate::{CommandError, Counters, ListenerId, ListenerOptions, Shard, TurnOutcome};
+use crate::{
+    CacheSite, CommandError, Counters, ListenerId, ListenerOptions, OutputCache, Shard, TurnOutcome,
+};
 
 /// Shards on threads of their own, with the interface of a [`Shard`] but for [`ThreadedEngine::take`] and
 /// [`ThreadedEngine::submit`]. Dropping it ends the threads and closes everything.
@@ -155,6 +157,18 @@ impl ThreadedEngine {
             move |shard: &mut Shard| shard.add_without_socket(options, count)
         });
         first_of(results).unwrap_or(ListenerId(u32::MAX))
+    }
+
+    /// As [`Shard::use_cache`], of all threads.
+    ///
+    /// # Errors
+    /// As [`Shard::use_cache`].
+    pub fn use_cache(&mut self, cache: &Arc<OutputCache>, site: CacheSite) -> io::Result<()> {
+        let results = self.ask_all(|_| {
+            let cache = Arc::clone(cache);
+            move |shard: &mut Shard| shard.use_cache(cache, site)
+        });
+        results.into_iter().collect()
     }
 
     /// As [`Shard::adopt`]; the threads take turns.

@@ -415,6 +415,7 @@ fn answer() -> Answer {
     Answer {
         status: 200,
         fields: b"x-own: 1\r\n".to_vec(),
+        has_date: false,
         body: vec![Segment::Owned(b"own".to_vec())],
         keep_alive: true,
     }

@@ -1,7 +1,7 @@
 // Generated from crates/portico-channel/src/layout by `make generate`. Do not edit.
 
 export const LAYOUT_VERSION = 2;
-export const FINGERPRINT = 2599559684;
+export const FINGERPRINT = 2366781418;
 export const SLOT_BITS = 20;
 export const SLOT_MASK = 1048575;
 export const GENERATION_BITS = 11;
@@ -50,6 +50,7 @@ export const COMMAND_TEMPLATE = 19;
 export const COMMAND_FEED = 20;
 export const COMMAND_PART = 21;
 export const COMMAND_RESET = 22;
+export const COMMAND_CACHE = 23;
 export const OPEN_FLAG_TLS = 1;
 export const OPEN_FLAG_UNIX = 2;
 export const SECURE_FLAG_RESUMED = 1;
@@ -97,6 +98,7 @@ export const TAKE_OVER_FLAG_BEHIND_BODY = 1;
 export const ALPN_FLAG_NONE = 1;
 export const CLOSE_IDLE_FLAG_UNSENT = 1;
 export const CLOSE_IDLE_FLAG_SILENT = 2;
+export const CACHE_FLAG_LIFETIME = 1;
 
 /** Words that every record begins with. */
 export const enum RecordHead {
@@ -574,4 +576,17 @@ export const enum CommandReset {
   CODE = 4,
   WORDS = 5,
   BYTES = 20,
+}
+
+/** Words of `CACHE`. */
+export const enum CommandCache {
+  TOKEN = 2,
+  SEQUENCE = 3,
+  TAGS_BYTES = 4,
+  TARGET_BYTES = 5,
+  FIELDS_BYTES = 6,
+  LIFETIME_MS_LOW = 7,
+  LIFETIME_MS_HIGH = 8,
+  WORDS = 9,
+  BYTES = 36,
 }

@@ -37,6 +37,12 @@ export function headBytes({ slab: { words, bytes }, at }: Exchange): Buffer {
   return Buffer.from(bytes.subarray(start + EventRequest.BYTES + fields * Field.BYTES, end));
 }
 
+/** The request's target as received, whatever the program has made of `req.url`. */
+export function requestTarget({ slab: { words, bytes }, at }: Exchange): string {
+  const start = (at << 2) + words[at + EventRequest.TARGET_OFFSET];
+  return bytes.latin1Slice(start, start + words[at + EventRequest.TARGET_LENGTH]);
+}
+
 /** Value of a request's field without making the header object. */
 export function requestField(exchange: Exchange, name: string): string | undefined {
   return readField(table(exchange), name);

@@ -9,6 +9,7 @@
 
 import diagnostics = require('node:diagnostics_channel');
 import { REQUEST_FLAG_KEEP_ALIVE } from '../generated/layout';
+import { defineCacheDuration } from './cache-wish';
 import { kExchange, type Exchange } from './exchange';
 import { carryOver } from '../node/carry-over';
 import { enumerateAsNode } from '../node/enumerability';
@@ -179,6 +180,7 @@ own('outputData', () => []);
 defineHeaderFields(prototype);
 defineState(prototype);
 defineOutput(prototype);
+defineCacheDuration(prototype);
 addDefaults(prototype, sampleResponse);
 addEventNames(prototype);
 definePrinting(prototype, kExchange, RESPONSE_NAMES);

@@ -8,6 +8,7 @@ import { appendFileSync } from 'node:fs';
 import { SLOT_MASK } from '../generated/layout';
 import type { Engine, EngineOptions } from '../native/binding';
 import { loadBinding } from '../native/load';
+import { cacheDuration } from '../native/cache-duration';
 import { threadCount } from '../native/thread-count';
 import { AddressTable } from './addresses';
 import type { AttachedServer } from './attached-server';
@@ -44,6 +45,9 @@ export class Lane {
   dispatching = false;
   slab: Slab;
   #ended = false;
+  /** Memory of the requests that came before the engine kept answers, and maybe of some behind them. */
+  #slabBeforeCache: Slab | undefined;
+  #keepsAnswers = false;
 
   /** Its connections are a host's, and carry answers of other servers too. */
   readonly isShared: boolean;
@@ -65,6 +69,27 @@ export class Lane {
     this.writer.connect(this.engine);
     this.engine.setSlab(this.slab.bytes);
     lanes.add(this);
+    const seconds = isShared ? undefined : cacheDuration();
+    if (seconds !== undefined) {
+      this.#keepsAnswers = true;
+      this.engine.useCache(seconds === 0 ? undefined : seconds * 1000);
+    }
+  }
+
+  /**
+   * Has the engine keep answers that ask for it, if it does not yet.
+   *
+   * @param slab where the request lies whose answer asks
+   * @returns whether the engine may not have looked at that request
+   */
+  useCache(slab: Slab): boolean {
+    if (!this.#keepsAnswers) {
+      this.#keepsAnswers = true;
+      this.#slabBeforeCache = this.slab;
+      this.engine.useCache();
+      return true;
+    }
+    return slab === this.#slabBeforeCache;
   }
 
   /** Takes the engine out of the event loop. */

@@ -177,6 +177,25 @@ export class CommandWriter {
     this.#close(at, at + layout.CommandReset.BYTES);
   }
 
+  /**
+   * What is to be kept of an answer: for how long (milliseconds; undefined: nothing is said of it), names to purge it by,
+   * each ended by LF, and of a request that the engine does not know target and field lines.
+   */
+  cache(token: number, sequence: number, lifetime: number | undefined, tags: string, target: string, lines: string): void {
+    const flags = lifetime === undefined ? 0 : layout.CACHE_FLAG_LIFETIME;
+    const at = this.#begin(layout.CommandCache.BYTES, tags.length + target.length + lines.length, layout.COMMAND_CACHE, flags, token);
+    const word = at >> 2;
+    const words = this.#words;
+    words[word + layout.CommandCache.SEQUENCE] = sequence;
+    words[word + layout.CommandCache.TAGS_BYTES] = tags.length;
+    words[word + layout.CommandCache.TARGET_BYTES] = target.length;
+    words[word + layout.CommandCache.FIELDS_BYTES] = lines.length;
+    words[word + layout.CommandCache.LIFETIME_MS_LOW] = lifetime ?? 0;
+    words[word + layout.CommandCache.LIFETIME_MS_HIGH] = Math.floor((lifetime ?? 0) / 0x100000000);
+    const start = at + layout.CommandCache.BYTES;
+    this.#close(at, start + this.#text(tags + target + lines, start, false));
+  }
+
   /** Inactivity timeout of a connection; 0: none. */
   setTimeout(token: number, milliseconds: number): void {
     const at = this.#begin(layout.CommandSetTimeout.BYTES, 0, layout.COMMAND_SET_TIMEOUT, 0, token);

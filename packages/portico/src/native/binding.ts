@@ -143,6 +143,11 @@ export interface Engine {
   /** Whether a connection keeps the event loop alive. */
   setConnectionRef(connection: number, ref: boolean): void;
   counters(): EngineCounters;
+  /**
+   * Keeps answers from now on: those that ask for it (`CACHE`), and with a `lifetime`, in milliseconds, all others too.
+   * Does nothing where the engine is a host's.
+   */
+  useCache(lifetime?: number): void;
   /** Ends all threads and connections. The engine can't be used afterwards. */
   destroy(): void;
 }
@@ -169,12 +174,42 @@ export interface HostConnection {
   createEngine(options: EngineOptions): Engine;
 }
 
+/** What the process's cache has done since its start, and holds. */
+export interface CacheStats {
+  /** Requests that were answered with what was stored. */
+  hits: number;
+  /** Those of them that had waited for the answer to an equal one. */
+  collapsed: number;
+  /** Requests for which nothing was stored. */
+  misses: number;
+  /** Answers that are stored. */
+  entries: number;
+  /** Bytes that they take. */
+  bytes: number;
+  /** Bytes that they may take. */
+  budgetBytes: number;
+  /** Answers that were stored. */
+  stored: number;
+  /** Answers that made room for others. */
+  evicted: number;
+  /** Answers that went because they were of no more use. */
+  expired: number;
+  /** Answers that were purged, or made invalid by a request that changed something. */
+  purged: number;
+}
+
+/** What a purge goes by. */
+export type PurgeKind = 'url' | 'prefix' | 'tag' | 'all';
+
 export interface Binding {
   /** Of the crate that the add-on was built from: that of the package. */
   version(): string;
   /** Fingerprint of the records that it was built with: `FINGERPRINT` of `generated/layout.ts`. */
   records(): number;
   createEngine(options: EngineOptions): Engine;
+  cacheStats(): CacheStats;
+  /** Returns how many answers went. Holds, when it returns, for all engines of the process. */
+  purgeCache(kind: PurgeKind, text: string): number;
   /** Finds the host, sends it a line and waits for its answer, in the background. */
   connectHost(request: string): Promise<HostConnection>;
   /**
