@@ -41,6 +41,10 @@ const EVERYWHERE = [
   'socket-destroy-soon/16383/at-once/next/trailers/fast/watched',
   // It threw behind its answer: the next request is refused.
   'throws-after-end/1/at-once/next/trailers/fast/unwatched',
+  // It threw in a tick behind the body's end, which runs within the next part of the same read.
+  'throws-in-end/16383/half-close/pipelined-upload/trailers/fast/unwatched',
+  // What follows is refused while its client still sends: no reset overtakes the refusal.
+  'throws-in-end/1/slow/pipelined-upload/expect/fast/unwatched',
   // The client's end comes in the wake of the engine that its request came with, and immediates are to run before it.
   'pipeline-promise-fails/100/half-close/pipelined/chunked/fast/watched',
   // The client ends its side within the body: what it is answered is not lost by a reset.

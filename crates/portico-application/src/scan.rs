@@ -22,7 +22,7 @@ pub(crate) struct Scanned {
     pub(crate) used: usize,
     /// Bytes that are left of them for the application.
     pub(crate) kept: usize,
-    /// Size of the first record, if it is cut off.
+    /// Size of the record behind them, if it is cut off.
     pub(crate) lacking: Option<usize>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn scan(
     while let Some(rest) = bytes.get(used..).filter(|rest| rest.len() >= 4) {
         let size = record_size(rest).ok_or(Broken)?;
         let Some(Ok(record)) = Records::new(rest).next() else {
-            lacking = (used == 0).then_some(size);
+            lacking = Some(size);
             break;
         };
         if !event::is_sound(record) {
@@ -87,4 +87,42 @@ pub(crate) fn scan(
         kept,
         lacking,
     })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use portico_channel::EventWriter;
+    use portico_channel::token::Division;
+
+    use super::*;
+
+    #[test]
+    fn a_record_that_is_cut_off_behind_others_says_how_much_room_it_lacks() {
+        let mut memory = [0; 256];
+        let mut writer = EventWriter::new(&mut memory);
+        writer.tell(0, event::PeerEnd { token: 1 }).unwrap();
+        let first = writer.len();
+        let tell = |bytes| event::Body {
+            token: 1,
+            sequence: 1,
+            bytes,
+        };
+        writer.tell_bytes(0, &[7; 100], tell).unwrap();
+        let whole = writer.len();
+        let mut traffic = Traffic::new(Division::among(1));
+        let mut scan_up_to = |end: usize| {
+            let mut credits = Vec::new();
+            let bytes = memory.get_mut(..end).unwrap();
+            let taken = &mut Taken::default();
+            scan(bytes, taken, &mut credits, &mut traffic, |_| {}).unwrap()
+        };
+        let cut = Scanned {
+            used: first,
+            kept: first,
+            lacking: Some(whole - first),
+        };
+        assert_eq!(scan_up_to(whole - 4), cut);
+        assert_eq!(scan_up_to(whole).lacking, None);
+    }
 }

@@ -76,6 +76,7 @@ impl ShardLink {
         let reader = &mut end.events;
         let result = events.fill(|memory| {
             let copied = reader.copy(memory)?;
+            let is_full = memory.len() - copied < 4;
             let records = memory.get_mut(..copied).unwrap_or_default();
             let Scanned {
                 used,
@@ -88,11 +89,11 @@ impl ShardLink {
                     closed(token);
                 }
             })?;
-            taken.lacking = lacking.or_else(|| {
-                // There is something, and not even the size of the first record fits.
-                (used == 0 && reader.available() != Ok(0)).then_some(4096)
-            });
             reader.take(used)?;
+            taken.lacking = lacking.or_else(|| {
+                // There is more, and not even its size fits.
+                (is_full && reader.available() != Ok(0)).then_some(4096)
+            });
             Ok::<usize, Broken>(kept)
         });
         self.broken |= result.is_err();

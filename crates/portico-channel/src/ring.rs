@@ -35,7 +35,7 @@ unsafe impl Send for Shared {}
 /// The writing end.
 pub struct RingWriter {
     shared: Arc<Shared>,
-    /// Our position, as in `shared.tail`.
+    /// Our position; that in `shared.tail` and what is kept back.
     tail: usize,
     /// The reader's position when it was last looked at.
     head: usize,
@@ -153,11 +153,25 @@ impl RingWriter {
         Some(unsafe { std::slice::from_raw_parts_mut(pointer.as_ptr(), length) })
     }
 
-    /// Publishes the first `bytes` bytes of what was reserved: whole records.
+    /// Publishes the first `bytes` bytes of what was reserved, whole records, and what was kept back before. Returns
+    /// whether that is anything.
     ///
     /// # Panics
     /// If that is more than was reserved, or not a multiple of four.
-    pub fn commit(&mut self, bytes: usize) {
+    pub fn commit(&mut self, bytes: usize) -> bool {
+        self.keep_back(bytes);
+        let is_more = self.shared.tail.0.load(Ordering::Relaxed) != self.tail;
+        if is_more {
+            self.shared.tail.0.store(self.tail, Ordering::Release);
+        }
+        is_more
+    }
+
+    /// As [`RingWriter::commit`], but the reader sees the records with those of the next commit.
+    ///
+    /// # Panics
+    /// As [`RingWriter::commit`].
+    pub fn keep_back(&mut self, bytes: usize) {
         assert!(
             bytes <= self.contiguous() && bytes.is_multiple_of(WORD),
             "more than was reserved"
@@ -167,7 +181,6 @@ impl RingWriter {
         }
         self.shared.written(self.shared.place(self.tail), bytes);
         self.tail = self.tail.wrapping_add(bytes);
-        self.shared.tail.0.store(self.tail, Ordering::Release);
     }
 
     /// Free bytes up to the end of the memory or the reader's position.
@@ -177,7 +190,7 @@ impl RingWriter {
         free.min(self.shared.capacity() - self.shared.place(self.tail))
     }
 
-    /// Goes on at the start of the memory if `bytes` are free there.
+    /// Goes on at the start of the memory if `bytes` are free there. The next commit tells the reader.
     fn wrap(&mut self, bytes: usize) -> bool {
         let capacity = self.shared.capacity();
         let to_end = capacity - self.shared.place(self.tail);
@@ -195,7 +208,6 @@ impl RingWriter {
         };
         self.shared.written(place, WORD);
         self.tail = self.tail.wrapping_add(to_end);
-        self.shared.tail.0.store(self.tail, Ordering::Release);
         true
     }
 }
@@ -319,6 +331,25 @@ mod tests {
             assert_eq!(read(&mut reader), Some(record(16, fill)));
         }
         assert_eq!(read(&mut reader), None);
+    }
+
+    #[test]
+    fn what_is_kept_back_is_seen_with_the_next_commit_also_across_the_end_of_the_memory() {
+        let (mut writer, mut reader) = ring(64);
+        let keep = |writer: &mut RingWriter, record: &[u8]| {
+            writer.reserve(record.len()).unwrap()[..record.len()].copy_from_slice(record);
+            writer.keep_back(record.len());
+        };
+        assert!(write(&mut writer, &record(44, 1)));
+        assert_eq!(read(&mut reader), Some(record(44, 1)));
+        keep(&mut writer, &record(16, 2));
+        keep(&mut writer, &record(24, 3));
+        assert!(reader.is_empty());
+        assert!(writer.commit(0));
+        assert_eq!(read(&mut reader), Some(record(16, 2)));
+        assert_eq!(read(&mut reader), Some(record(24, 3)));
+        assert_eq!(read(&mut reader), None);
+        assert!(!writer.commit(0), "nothing is left");
     }
 
     #[test]

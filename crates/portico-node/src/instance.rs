@@ -22,6 +22,8 @@ use crate::uv::{Handles, Loop, LoopEvents};
 
 /// Turns per wake-up before the event loop gets its turn; work that is left goes on right after.
 const TURNS_PER_WAKE: usize = 8;
+/// So many where slabs are too small for what was read at once: the longest read in the shortest events fills fewer.
+const LONGEST_WAKE_TURNS: usize = 2 * TURNS_PER_WAKE;
 
 /// Where events are written: JavaScript's memory, kept alive by the array.
 struct Slab {
@@ -212,10 +214,16 @@ impl Instance {
         }
         self.script.count_wake();
         let mut busy = true;
-        for _ in 0..TURNS_PER_WAKE {
+        // Of a read whose events fall into two slabs: JavaScript knows between which of them ticks run.
+        let mut scope = None;
+        for turn in 1..=LONGEST_WAKE_TURNS {
             let Some((start, end, outcome)) = self.turn() else {
                 return;
             };
+            let goes_on = matches!(outcome, TurnOutcome::NeedSpace(_)) && turn < LONGEST_WAKE_TURNS;
+            if goes_on && scope.is_none() && end > start {
+                scope = self.script.open_scope();
+            }
             if end > start {
                 self.script.dispatch(start, end);
                 self.apply_pending();
@@ -235,7 +243,14 @@ impl Instance {
                     }
                 }
             }
+            if !goes_on {
+                drop(scope.take());
+                if turn >= TURNS_PER_WAKE {
+                    break;
+                }
+            }
         }
+        drop(scope);
         if let Some(handles) = self.handles.borrow().as_ref() {
             handles.set_busy(busy);
         }

@@ -1,6 +1,7 @@
 //! Calling into JavaScript: batches of events, what a handler throws, and the words that both sides read.
 //!
-//! Each call opens a callback scope, so that ticks and microtasks run behind it. Nothing of the instance may be
+//! Each call opens a callback scope, so that ticks and microtasks run behind it, unless a scope around several batches is
+//! open. Nothing of the instance may be
 //! borrowed during a call: JavaScript may call back (`submit`, `listen`, ...).
 
 use std::cell::{Cell, RefCell};
@@ -97,6 +98,28 @@ impl Script {
     /// Whether a batch is in JavaScript's hands, so that no other may be started.
     pub(crate) fn is_dispatching(&self) -> bool {
         self.dispatching.get()
+    }
+
+    /// Opens a scope around several batches: ticks and microtasks run when it is closed, not behind each. `None`: the
+    /// environment ends.
+    pub(crate) fn open_scope(&self) -> Option<BatchScope> {
+        let env = self.env.raw();
+        let mut scope = BatchScope {
+            env,
+            handles: std::ptr::null_mut(),
+            callbacks: std::ptr::null_mut(),
+        };
+        // SAFETY: valid out pointers, on the environment's thread; both scopes are closed by `BatchScope`, in reverse
+        // order. The reference and the context live as long as the engine.
+        unsafe {
+            if sys::napi_open_handle_scope(env, &mut scope.handles) != sys::Status::napi_ok {
+                return None;
+            }
+            let mut receiver = std::ptr::null_mut();
+            sys::napi_get_reference_value(env, self.receiver, &mut receiver);
+            sys::napi_open_callback_scope(env, receiver, self.context, &mut scope.callbacks);
+        }
+        Some(scope)
     }
 
     /// Hands a batch to JavaScript: the bytes of the slab from `start` to `end`. A handler that throws ends its call,
@@ -215,6 +238,26 @@ impl Script {
                 sys::napi_get_and_clear_last_exception(env, &mut exception);
                 sys::napi_fatal_exception(env, exception);
             }
+        }
+    }
+}
+
+/// A callback scope around several batches, from [`Script::open_scope`]. Dropping it runs ticks and microtasks; what one
+/// of them throws is the process's ('uncaughtException').
+pub(crate) struct BatchScope {
+    env: sys::napi_env,
+    handles: sys::napi_handle_scope,
+    callbacks: sys::napi_callback_scope,
+}
+
+impl Drop for BatchScope {
+    fn drop(&mut self) {
+        // SAFETY: on the environment's thread; the scopes are those that were opened last, and are closed once.
+        unsafe {
+            if !self.callbacks.is_null() {
+                sys::napi_close_callback_scope(self.env, self.callbacks);
+            }
+            sys::napi_close_handle_scope(self.env, self.handles);
         }
     }
 }

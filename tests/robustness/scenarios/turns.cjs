@@ -99,7 +99,35 @@ async function replaced(log, target, options = {}) {
   }
 }
 
+/** Ticks of handlers whose requests come in one read that fills more than one piece of the memory that events are told in. */
+const fullRead = (requests) => async (log) => {
+  let left = 1 + requests.length;
+  let seen;
+  const all = new Promise((resolve) => { seen = resolve; });
+  const server = http.createServer((req, res) => {
+    log('events', 'request', req.url);
+    process.nextTick(() => log('events', 'tick', req.url));
+    queueMicrotask(() => log('events', 'microtask', req.url));
+    req.resume().on('end', () => {
+      log('events', 'end', req.url);
+      res.end();
+      if (--left === 0) seen();
+    });
+  });
+  const client = new RawClient(await listen(server));
+  // What comes before takes a part of that memory.
+  client.write(large(GET('/0')));
+  await client.until('\r\n\r\n');
+  client.write(requests.join(''));
+  await Promise.race([all, new Promise((resolve) => setTimeout(resolve, 2000))]);
+  client.destroy();
+  await close(server);
+};
+const large = (request) => request.replace('\r\n\r\n', `\r\nX-Large: ${'x'.repeat(15_000)}\r\n\r\n`);
+
 Object.assign(module.exports, {
+  ticks_run_behind_all_requests_of_a_full_read: fullRead(['/1', '/2', '/3', '/4'].map((path) => large(GET(path)))),
+  ticks_run_behind_the_next_part_of_a_body_of_a_full_read: fullRead([large(CHUNKED('/1')), large(GET('/2')), large(GET('/3')), large(CHUNKED('/4'))]),
   replaced_methods_of_the_prototype_are_called: (log) => replaced(log, http.ServerResponse.prototype),
   replaced_methods_of_a_class_are_called: async (log) => {
     class Response extends http.ServerResponse {}

@@ -146,6 +146,9 @@ numbers! {
         /// The application takes what the client has sent for no HTTP: a host answers 400 if it is the turn of a request
         /// of that application, or of none. Without a host of no meaning.
         BAD_REQUEST = 4,
+        /// Behind the application's refusal of what the peer has sent: what it still sends is read and dropped, within
+        /// bounds, so that no reset overtakes the refusal.
+        LINGER = 8,
     }
 }
 

@@ -90,6 +90,12 @@ impl Shard {
             connection.say_goodbye(&mut self.core);
             let _ = connection.flush_last(&mut self.core);
         }
+        if flags & (destroy_flag::LINGER | destroy_flag::RESET) == destroy_flag::LINGER
+            && !connection.has_output()
+        {
+            connection.transport.send_close_notify(&mut self.core);
+            return self.end_connection(token, Stop::Linger);
+        }
         // What is still in the kernel resets the connection without our doing.
         if reset || flags & destroy_flag::UNREAD != 0 && !connection.is_receiving() {
             connection.transport.reset_on_close();

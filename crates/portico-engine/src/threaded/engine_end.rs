@@ -70,11 +70,21 @@ impl EngineEnd {
         let mut events = EventWriter::new(memory);
         let outcome = shard.turn(wait, &mut events);
         let written = events.len();
-        if written > 0 {
-            self.events.commit(written);
-            self.application.wake_if_asleep();
+        if matches!(outcome, TurnOutcome::NeedSpace(_)) {
+            // Perhaps in the middle of what was read at once: the application gets it with the rest, since what its
+            // ticks do in between is seen.
+            self.events.keep_back(written);
+        } else {
+            self.tell(written);
         }
         Some(outcome)
+    }
+
+    /// Hands over so many bytes of events, and those that were kept back.
+    fn tell(&mut self, written: usize) {
+        if self.events.commit(written) {
+            self.application.wake_if_asleep();
+        }
     }
 
     /// One turn into memory of its own, for an event of so many bytes: the head of a request, or the fields behind its body.
@@ -180,6 +190,7 @@ impl EngineEnd {
     /// The application is slow: the ring is full. Nothing is read from any connection until it has room, but commands
     /// are applied and output is sent.
     fn wait_for_room(&mut self, shard: &mut Shard, room: usize) {
+        self.tell(0);
         self.application.wake_if_asleep();
         self.shared.wants_room.fall_asleep();
         if !self.has_room(room) && self.nothing_to_do_but_wait() {

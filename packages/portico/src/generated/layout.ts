@@ -88,6 +88,7 @@ export const SHUTDOWN_FLAG_CLOSE = 1;
 export const DESTROY_FLAG_RESET = 1;
 export const DESTROY_FLAG_UNREAD = 2;
 export const DESTROY_FLAG_BAD_REQUEST = 4;
+export const DESTROY_FLAG_LINGER = 8;
 export const RESET_CODE_NO_ERROR = 0;
 export const RESET_CODE_PROTOCOL_ERROR = 1;
 export const RESET_CODE_INTERNAL_ERROR = 2;

@@ -105,8 +105,9 @@ function ignore(): void { /* The program has been told by 'clientError', or does
 function refuse(pipeline: Pipeline, status: number): void {
   const reason = STATUS_CODES[status] as string;
   const { connection } = pipeline;
-  if (connection.isShared) pipeline.refuseCurrent(status, reason, FIELDS);
-  else connection.laneSocket.write(`HTTP/1.1 ${status} ${reason}\r\n${FIELDS}\r\n`);
+  if (connection.isShared) return pipeline.refuseCurrent(status, reason, FIELDS);
+  connection.laneSocket.write(`HTTP/1.1 ${status} ${reason}\r\n${FIELDS}\r\n`);
+  connection.refusing = true;
 }
 
 function statusOf(code: string | undefined): number {

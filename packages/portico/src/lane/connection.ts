@@ -50,6 +50,8 @@ export class Connection implements TlsConnection {
   upgrading = false;
   /** The peer broke the protocol: this server says the last word on the connection. */
   refused = false;
+  /** The server's own refusal of what the client has sent was written: it is the last that the client reads. */
+  refusing = false;
   /** Gone: `CLOSED` was received. */
   closed = false;
   /** `DESTROY` was sent, or an answer behind which the connection ends whatever the program does. */
@@ -298,7 +300,8 @@ export class Connection implements TlsConnection {
     this.destroying = true;
     this.lane.writer.submit();
     const unread = this.protocol.dropUnread() ? layout.DESTROY_FLAG_UNREAD : 0;
-    this.lane.writer.simple(layout.COMMAND_DESTROY, reset ? layout.DESTROY_FLAG_RESET : unread, this.token);
+    const flags = this.refusing ? layout.DESTROY_FLAG_LINGER : unread;
+    this.lane.writer.simple(layout.COMMAND_DESTROY, reset ? layout.DESTROY_FLAG_RESET : flags, this.token);
   }
 
   /** Closes now for what the client has sent. A host, which must not be given bytes of a connection that others share, answers 400. */

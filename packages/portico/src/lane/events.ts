@@ -4,7 +4,8 @@
  * The cursor in the shared words moves past a record before anything of the program's runs: if it throws, the add-on
  * reports the exception and calls again from the cursor, so one bad handler costs no other request. Ticks and
  * microtasks run between events of different connections, as they do between reads in Node; pipelined requests of one
- * connection follow each other without, also as in Node.
+ * connection follow each other without, also as in Node. A read whose events do not fit into one slab comes in several
+ * batches, between which the add-on runs no ticks.
  */
 
 import net = require('node:net');
@@ -30,7 +31,10 @@ export function dispatchEvents(lane: Lane, start: number, end: number): void {
   lane.resumed = end === lane.batchEnd;
   lane.batchEnd = end;
   let at = start >> 2;
+  let record = -1;
   const last = end >> 2;
+  if (lane.filled !== undefined) goOn(lane, lane.filled.words, at);
+  lane.lastRecord = -1;
   while (at < last) {
     const next = at + (words[at + layout.RecordHead.SIZE] >> 2);
     state[CURSOR] = next << 2;
@@ -46,13 +50,23 @@ export function dispatchEvents(lane: Lane, start: number, end: number): void {
     } else {
       dispatchOther(lane, kind, token, at);
     }
-    if (next < last && kind !== layout.EVENT_OPEN && !isSameRead(words, token, kind, next)) drainTicks();
+    if (next < last && kind !== layout.EVENT_OPEN && !isSameRead(token, kind, words, next)) drainTicks();
+    record = at;
     at = next;
   }
+  lane.lastRecord = record;
+}
+
+/** The batch before filled its slab: what is between two events of a batch comes now. */
+function goOn(lane: Lane, words: Int32Array, next: number): void {
+  const { lastRecord, slab } = lane;
+  lane.filled = undefined;
+  const kind = words[lastRecord + layout.RecordHead.KIND] & layout.RecordHead.KIND_MASK;
+  if (lastRecord < 0 || !isSameRead(words[lastRecord + layout.RecordHead.TOKEN], kind, slab.words, next)) drainTicks();
 }
 
 /** Whether Node's parser would have told both events without leaving for the event loop between them. */
-function isSameRead(words: Int32Array, token: number, kind: number, next: number): boolean {
+function isSameRead(token: number, kind: number, words: Int32Array, next: number): boolean {
   if (words[next + layout.RecordHead.TOKEN] !== token || !isParsed(kind)) return false;
   const nextKind = words[next + layout.RecordHead.KIND] & layout.RecordHead.KIND_MASK;
   // What follows a body behind which the connection was taken over is told with the body's end.

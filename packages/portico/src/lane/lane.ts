@@ -39,6 +39,10 @@ export class Lane {
   turn = 0;
   /** Where the batch of events in work ends. */
   batchEnd = -1;
+  /** Word of the last record of the batch before; -1 if its handler threw. */
+  lastRecord = -1;
+  /** The slab that the batch before has filled, if that has yet to be followed by another: ticks have not run since. */
+  filled: Slab | undefined = undefined;
   /** The batch goes on behind a record whose handler threw. */
   resumed = false;
   /** Events are being handed out. */
@@ -132,6 +136,7 @@ export class Lane {
   }
 
   #renewSlab(bytes: number): void {
+    this.filled = this.slab;
     this.slab = makeSlab(bytes);
     this.batchEnd = -1;
     this.engine.setSlab(this.slab.bytes);
