@@ -99,7 +99,8 @@ fn folder_of(path: &Path) -> PathBuf {
     path.parent().unwrap_or(&path).to_path_buf()
 }
 
-fn resolve(path: &Path) -> PathBuf {
+/// A path without `.` and `..`.
+pub(crate) fn resolve(path: &Path) -> PathBuf {
     let mut resolved = PathBuf::new();
     for part in path.components() {
         match part {

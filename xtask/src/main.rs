@@ -1,7 +1,9 @@
 //! Generates what exists twice: `cargo run -p xtask -- generate` writes the TypeScript copies of the tables that Rust
 //! owns and the reference pages of the configuration and of the records, `-- check` fails if a copy is out of date, or an
-//! import runs against the layers of the crates or the folders of the package, or a word of a record is named by a number.
+//! import runs against the layers of the crates or the folders of the package, files of the package import each other in a
+//! circle, or a word of a record is named by a number.
 
+mod circles;
 mod folders;
 mod layers;
 mod layout;
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
     let result = run(&root, check).and_then(|()| match check {
         true => layers::check(&root)
             .and_then(|()| folders::check(&root))
+            .and_then(|()| circles::check(&root))
             .and_then(|()| word_indexes::check(&root)),
         false => Ok(()),
     });

@@ -4,10 +4,11 @@ import { EventClientError } from '../generated/layout';
 import { PARSE_ERROR_CODES, PARSE_ERROR_REASONS } from '../generated/tables';
 import type { Connection } from '../lane/connection';
 import { endReadable } from '../lane/connection-end';
-import { socketError } from './socket-events';
+import type { LaneSocket } from '../lane/socket';
 import { requestTimeout } from './errors';
 import { peerEnded } from './lifecycle';
 import type { Pipeline } from './pipeline';
+import { pipelineOf } from './socket-pipeline';
 import { STATUS_CODES } from 'node:http';
 
 interface ParseError extends Error {
@@ -80,6 +81,11 @@ export function callbackFailed(pipeline: Pipeline, bytes: Buffer, isAnotherRead 
 export function requestTimedOut(pipeline: Pipeline): void {
   pipeline.connection.refused = true;
   answerBadRequest(pipeline, requestTimeout());
+}
+
+/** An error of the socket, while it speaks HTTP, is the client's. */
+export function socketError(this: LaneSocket, error: Error): void {
+  answerBadRequest(pipelineOf(this), error);
 }
 
 /** Tells 'clientError'; without a listener answers as Node does and closes. */

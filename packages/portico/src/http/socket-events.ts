@@ -2,17 +2,13 @@
 
 import { EventEmitter } from 'node:events';
 import { kConnection, type LaneSocket } from '../lane/socket';
-import { answerBadRequest } from './client-error';
+import { answerBadRequest, socketError } from './client-error';
 import { stopsNode } from './body';
 import type { Exchange } from './exchange';
 import { HTTPParser } from './http-parser';
 import { abandonCurrent, abortIncoming, followPeer } from './lifecycle';
 import type { Pipeline } from './pipeline';
-
-/** A socket of ours, as listeners get it: they are put on sockets of HTTP/1 only. */
-function pipelineOf(socket: Partial<LaneSocket>): Pipeline {
-  return (socket as LaneSocket)[kConnection].protocol as unknown as Pipeline;
-}
+import { pipelineOf } from './socket-pipeline';
 
 /** Gives a socket that has been made the listeners that Node's server puts on each. */
 export function attachSocket(pipeline: Pipeline, socket: LaneSocket): void {
@@ -40,11 +36,6 @@ export function watchNextResponse({ current, connection: { laneSocket } }: Pipel
 
 /** Stands for Node's parser among the listeners of 'data', which programs count. The engine's parser has read it. */
 export function httpData(): void { /* Nothing is left to do. */ }
-
-/** An error of the socket, while it speaks HTTP, is the client's. */
-export function socketError(this: LaneSocket, error: Error): void {
-  answerBadRequest(pipelineOf(this), error);
-}
 
 /** The peer has ended its side: in the middle of a request that is an error of its own. */
 export function socketEnded(this: LaneSocket): void {
