@@ -6,7 +6,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use portico_http::h1::{ExcessFields, Framing, Head, HeadLimits, HeadParser, InvalidHosts, ParseError, Progress};
+use portico_http::h1::{ExcessFields, Framing, Head, HeadLimits, HeadParser, InvalidHosts, ParseError, HeadProgress};
 
 fuzz_target!(|data: &[u8]| {
     let Some(([first, second, size], bytes)) = data.split_first_chunk() else {
@@ -19,7 +19,7 @@ fuzz_target!(|data: &[u8]| {
         invalid_hosts: if size % 4 < 2 { InvalidHosts::Refuse } else { InvalidHosts::Accept },
     };
     let mut parser = HeadParser::new();
-    let whole = parser.parse(bytes, &mut Progress::default(), &limits);
+    let whole = parser.parse(bytes, &mut HeadProgress::default(), &limits);
     let fields = parser.fields().to_vec();
     if let Ok(Some(head)) = &whole {
         check_head(bytes, head, &parser, limits.invalid_hosts);
@@ -39,7 +39,7 @@ fn in_pieces(
     cuts: impl Iterator<Item = usize>,
     limits: &HeadLimits,
 ) -> Result<Option<Head>, ParseError> {
-    let mut progress = Progress::default();
+    let mut progress = HeadProgress::default();
     for cut in cuts {
         let parsed = parser.parse(&bytes[..cut], &mut progress, limits);
         if parsed != Ok(None) {

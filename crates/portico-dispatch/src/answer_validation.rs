@@ -136,7 +136,7 @@ impl Dispatcher {
         else {
             return;
         };
-        if exchange.answer.has_begun() && exchange.facts.has_stream {
+        if exchange.answer.has_begun() && exchange.traits.has_stream {
             exchange.end_body();
             self.commands.write(
                 0,
@@ -187,7 +187,7 @@ fn begin(
     };
     let mut answer = exchange.answer;
     let outcome = answer.begin(
-        exchange.facts,
+        exchange.traits,
         head.status,
         head.flags(),
         head.content_length,
@@ -223,7 +223,7 @@ fn go_on(exchange: &mut Exchange, record: RecordView<'_>) -> Option<Outcome> {
 fn inform(exchange: &Exchange, record: RecordView<'_>) -> Option<Outcome> {
     let inform = record.read::<command::Inform>()?;
     // 101 would make a tunnel of the connection; what says something of a body would be taken for a response's.
-    let is_fine = !exchange.facts.is_old
+    let is_fine = !exchange.traits.is_old
         && (100..=199).contains(&inform.status)
         && inform.status != 101
         && is_field_value(inform.reason())

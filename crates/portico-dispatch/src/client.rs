@@ -14,7 +14,7 @@ use crate::framing::AnswerState;
 use crate::host_wide::Place;
 use crate::listening::Admission;
 use crate::peer_end::PeerEnd;
-use crate::request::Facts;
+use crate::request::RequestTraits;
 use crate::uploads::{Source, Upload};
 
 /// Index of a member in the dispatcher's table.
@@ -68,7 +68,7 @@ pub(crate) struct Client {
 pub(crate) struct Exchange {
     pub(crate) sequence: u32,
     pub(crate) queue: QueueId,
-    pub(crate) facts: Facts,
+    pub(crate) traits: RequestTraits,
     pub(crate) stage: Stage,
     /// Whether more of its body is to come.
     pub(crate) receiving: bool,

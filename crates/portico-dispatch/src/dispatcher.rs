@@ -182,22 +182,23 @@ impl Dispatcher {
 
     /// Answers a request ourselves. It has no exchange any more.
     pub(crate) fn refuse(&mut self, token: u32, exchange: &Exchange, refusal: Refusal) {
-        if exchange.facts.upgrade {
+        if exchange.traits.upgrade {
             self.commands.write(0, command::Proceed { token }, &[]);
         }
         let client = self.clients.find(token);
         let is_last = client.is_none_or(|client| client.exchanges.is_empty());
-        let is_stream = exchange.facts.has_stream;
+        let is_stream = exchange.traits.has_stream;
         // A stream ends alone. What still comes of its body is dropped.
         let ends = !is_stream && (exchange.receiving || refusal.ends_connection());
-        let keep = (is_stream || exchange.facts.keep_alive) && !ends && !(self.draining && is_last);
+        let keep =
+            (is_stream || exchange.traits.keep_alive) && !ends && !(self.draining && is_last);
         if is_stream && exchange.receiving {
             let sequence = exchange.sequence;
             self.commands
                 .write(0, command::Discard { token, sequence }, &[]);
         }
         let answer = refusal.answer(keep);
-        let is_head = exchange.facts.head;
+        let is_head = exchange.traits.head;
         answer.write(&mut self.commands, token, exchange.sequence, is_head);
         if !keep {
             self.close_behind(token, exchange.sequence);
@@ -236,7 +237,7 @@ impl Dispatcher {
             Stage::Behind => {
                 first.stage = Stage::Waiting;
                 let (sequence, queue) = (first.sequence, first.queue);
-                let is_whole = first.facts.complete;
+                let is_whole = first.traits.complete;
                 let records = std::mem::take(&mut first.records);
                 if is_whole || self.admit_upload(token, sequence, queue) {
                     self.place(token, sequence, queue, &records);

@@ -92,7 +92,7 @@ impl Dispatcher {
         let Some(request) = Request::read(record) else {
             return;
         };
-        let facts = request.facts();
+        let traits = request.traits();
         let Some(client) = self.clients.find(token) else {
             return;
         };
@@ -107,14 +107,14 @@ impl Dispatcher {
         let Some(client) = self.clients.find(token) else {
             return;
         };
-        let waits = facts.upgrade && !client.exchanges.is_empty();
-        client.has_streams = facts.has_stream;
+        let waits = traits.upgrade && !client.exchanges.is_empty();
+        client.has_streams = traits.has_stream;
         client.exchanges.push_back(Exchange {
             sequence,
             queue,
-            facts,
+            traits,
             stage: if waits { Stage::Behind } else { Stage::Waiting },
-            receiving: !facts.complete,
+            receiving: !traits.complete,
             hold: Hold::default(),
             since_ms: self.now_ms,
             answer: AnswerState::Awaited,
@@ -127,7 +127,7 @@ impl Dispatcher {
             return;
         }
         self.queue_mut(queue).requests += 1;
-        if facts.complete || self.admit_upload(token, sequence, queue) {
+        if traits.complete || self.admit_upload(token, sequence, queue) {
             self.place(token, sequence, queue, bytes);
         }
     }

@@ -14,7 +14,7 @@ use portico_channel::layout::response_flag;
 use portico_http::semantics::FramingFields;
 use portico_http::semantics::response_framing::{AddedFraming, BodyEnd, ResponseFraming};
 
-use crate::request::Facts;
+use crate::request::RequestTraits;
 
 /// How far an answer is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl AnswerState {
     /// A head. `length` is Content-Length where the flags have the engine write it.
     pub(crate) fn begin(
         &mut self,
-        facts: Facts,
+        traits: RequestTraits,
         status: u32,
         flags: u32,
         length: u64,
@@ -72,7 +72,7 @@ impl AnswerState {
             transfer_encoding: has(response_flag::TRANSFER_ENCODING),
             in_chunks: has(response_flag::CHUNKED),
         };
-        let Ok(framing) = ResponseFraming::of(facts.answered(), status, fields, added) else {
+        let Ok(framing) = ResponseFraming::of(traits.answered(), status, fields, added) else {
             return Outcome::Wrong;
         };
         *self = match framing.end {
@@ -120,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    const PLAIN: Facts = Facts {
+    const PLAIN: RequestTraits = RequestTraits {
         keep_alive: true,
         complete: true,
         upgrade: false,
@@ -130,15 +130,15 @@ mod tests {
         is_old: false,
         safe: true,
     };
-    const HEAD: Facts = Facts {
+    const HEAD: RequestTraits = RequestTraits {
         head: true,
         ..PLAIN
     };
-    const OLD: Facts = Facts {
+    const OLD: RequestTraits = RequestTraits {
         is_old: true,
         ..PLAIN
     };
-    const CONNECT: Facts = Facts {
+    const CONNECT: RequestTraits = RequestTraits {
         connect: true,
         ..PLAIN
     };
@@ -157,7 +157,7 @@ mod tests {
         use AnswerState::{Chunked, Sized, UntilClose};
         use Outcome::{Fine, Last};
         let none = declared(None, "");
-        let rows: &[(Facts, u32, u32, FramingFields, Outcome, AnswerState)] = &[
+        let rows: &[(RequestTraits, u32, u32, FramingFields, Outcome, AnswerState)] = &[
             (PLAIN, 200, CONTENT_LENGTH, none, Fine, Sized(5)),
             (PLAIN, 200, 0, declared(Some(7), ""), Fine, Sized(7)),
             (
@@ -197,9 +197,9 @@ mod tests {
             (CONNECT, 200, CONTENT_LENGTH, none, Last, Sized(5)),
             (CONNECT, 403, CONTENT_LENGTH, none, Fine, Sized(5)),
         ];
-        for (facts, status, flags, declared, outcome, state) in rows {
+        for (traits, status, flags, declared, outcome, state) in rows {
             let mut answer = AnswerState::Awaited;
-            let found = answer.begin(*facts, *status, *flags, 5, declared);
+            let found = answer.begin(*traits, *status, *flags, 5, declared);
             assert_eq!(
                 (found, answer),
                 (*outcome, *state),
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn what_contradicts_itself_is_wrong() {
-        for (facts, status, flags, declared) in [
+        for (traits, status, flags, declared) in [
             (PLAIN, 200, CONTENT_LENGTH, declared(Some(6), "")),
             (PLAIN, 200, CONTENT_LENGTH | CHUNKED, declared(None, "")),
             (PLAIN, 200, CHUNKED, declared(Some(5), "")),
@@ -220,7 +220,7 @@ mod tests {
             (HEAD, 200, CHUNKED | TRANSFER_ENCODING, declared(None, "")),
             (PLAIN, 204, CHUNKED, declared(None, "chunked")),
         ] {
-            let outcome = AnswerState::Awaited.begin(facts, status, flags, 5, &declared);
+            let outcome = AnswerState::Awaited.begin(traits, status, flags, 5, &declared);
             assert_eq!(outcome, Outcome::Wrong, "{status} {flags} {declared:?}");
         }
     }

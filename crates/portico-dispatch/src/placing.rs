@@ -210,9 +210,9 @@ impl Dispatcher {
         {
             upload.is_with(&member.load);
         }
-        let (facts, queue) = (exchange.facts, exchange.queue);
-        if facts.safe
-            && facts.complete
+        let (traits, queue) = (exchange.traits, exchange.queue);
+        if traits.safe
+            && traits.complete
             && self
                 .queues
                 .get(&queue)

@@ -37,10 +37,10 @@ impl<'a> Request<'a> {
             .map(move |field| self.words.bytes(field.value))
     }
 
-    pub(crate) fn facts(self) -> Facts {
+    pub(crate) fn traits(self) -> RequestTraits {
         let method = Method::from_number(self.words.method);
         let flags = self.words.flags();
-        Facts {
+        RequestTraits {
             keep_alive: flags & request_flag::KEEP_ALIVE != 0,
             complete: flags & request_flag::COMPLETE != 0,
             upgrade: flags & request_flag::UPGRADE != 0,
@@ -56,7 +56,7 @@ impl<'a> Request<'a> {
     }
 }
 
-impl Facts {
+impl RequestTraits {
     /// What matters of it to the framing of its answer.
     pub(crate) fn answered(self) -> AnsweredRequest {
         AnsweredRequest {
@@ -69,7 +69,7 @@ impl Facts {
 
 /// What must be known of a request while it is in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Facts {
+pub(crate) struct RequestTraits {
     /// The connection may be kept after it.
     pub(crate) keep_alive: bool,
     /// Its head was all of it.

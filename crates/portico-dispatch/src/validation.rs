@@ -180,12 +180,12 @@ impl Dispatcher {
         };
         // No member gets an upgrade before it is the only request: see `Stage::Behind`.
         let Some(exchange) = client.exchanges.back_mut().filter(|last| {
-            last.facts.upgrade && last.stage == Stage::With(index) && !last.answer.has_begun()
+            last.traits.upgrade && last.stage == Stage::With(index) && !last.answer.has_begun()
         }) else {
             return Verdict::LeaveOut;
         };
         if record.kind() == command::PROCEED {
-            exchange.facts.upgrade = false;
+            exchange.traits.upgrade = false;
             return Verdict::Apply;
         }
         let is_behind_body =

@@ -14,6 +14,7 @@
     reason = "tests"
 )]
 
+mod exchange;
 pub(crate) mod frames;
 pub(crate) mod output;
 mod requests;
@@ -23,11 +24,11 @@ use portico_channel::{EventWriter, IdMap};
 
 use crate::core::Core;
 use crate::exchange::BodyWish;
-use crate::offer::{Turn, Waiting};
+use crate::offer::Turn;
 use crate::protocol::Protocol;
-use crate::segments::Segments;
 use crate::stop::Stop;
 use crate::transport::{AfterFlush, Transport};
+use exchange::Exchange;
 use frames::{Frame, Kind};
 
 /// Bytes that may be told of a body before they are told are kept in its exchange: a window without updates.
@@ -46,38 +47,6 @@ pub(crate) struct Echo {
     last: u32,
     end_handled: bool,
     closing: bool,
-}
-
-/// A stream.
-#[derive(Debug, Default)]
-struct Exchange {
-    target: Vec<u8>,
-    is_whole: bool,
-    /// It waits for its responder.
-    waiting: Option<Waiting>,
-    received: bool,
-    wish: BodyWish,
-    /// Of its body, while that is paused.
-    kept: Vec<u8>,
-    head_given: bool,
-    answered: bool,
-    /// Frames of the answer's head, then body bytes.
-    head: Vec<u8>,
-    body: Segments,
-    /// How much of `body` is framed, and where acknowledgements are due.
-    framed: usize,
-    acks: Vec<usize>,
-}
-
-impl Exchange {
-    /// Whether its body is not told for now.
-    fn is_held(&self) -> bool {
-        self.wish == BodyWish::Nothing || self.waiting.is_some()
-    }
-
-    fn is_over(&self) -> bool {
-        self.received && self.answered && self.head.is_empty() && self.body.is_empty()
-    }
 }
 
 impl Echo {

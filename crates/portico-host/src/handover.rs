@@ -59,7 +59,7 @@ pub(crate) struct Expected {
 /// The new program's word.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "lowercase")]
-pub(crate) enum Progress {
+pub(crate) enum TakeOver {
     /// It could start: it registers applications from now on.
     Ready,
     /// It could not.
@@ -204,7 +204,7 @@ fn read(line: &str) -> io::Result<Handover> {
     Ok(handover)
 }
 
-impl Progress {
+impl TakeOver {
     pub(crate) fn to_line(&self) -> Vec<u8> {
         // Strings only: can't fail.
         let mut line = serde_json::to_vec(self).unwrap_or_default();

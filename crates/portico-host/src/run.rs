@@ -20,7 +20,7 @@ use tokio::task::{LocalSet, spawn_local};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use crate::control::Control;
-use crate::handover::{self, Progress, Received};
+use crate::handover::{self, Received, TakeOver};
 use crate::host::{Host, Phase, Start};
 use crate::listeners::{Listeners, is_tcp_listener};
 use crate::place::{self, Place, Taken};
@@ -73,7 +73,7 @@ pub fn run(start: Start) -> Result<Ended, Failure> {
         let message = failure.message.clone();
         if let Ok(mut channel) = channel {
             // The old host notices our end in any case.
-            let _ = channel.write_all(&Progress::Failed { message }.to_line());
+            let _ = channel.write_all(&TakeOver::Failed { message }.to_line());
         }
     })
 }
@@ -277,7 +277,7 @@ fn say_started(control: &Control, mut channel: Option<&StdStream>) {
         Some(channel) => {
             tracing::info!(shards, version, "taking over at {socket}");
             // If the old host is gone meanwhile, there is no one to tell.
-            let _ = channel.write_all(&Progress::Ready.to_line());
+            let _ = channel.write_all(&TakeOver::Ready.to_line());
         }
         None => {
             tracing::info!(shards, version, "the host runs at {socket}");
@@ -301,7 +301,7 @@ fn begin_serving(control: &Control, mut channel: &StdStream) {
         tracing::error!("{failure}");
     }
     // If the old host is gone meanwhile, there is no one to tell.
-    let _ = channel.write_all(&Progress::Serving.to_line());
+    let _ = channel.write_all(&TakeOver::Serving.to_line());
     tracing::info!("has taken over");
     systemd::notify("READY=1\n");
 }

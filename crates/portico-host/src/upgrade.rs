@@ -25,7 +25,7 @@ use tokio::net::UnixStream;
 use tokio::time::timeout;
 
 use crate::control::Control;
-use crate::handover::{self, Expected, Handover, Progress};
+use crate::handover::{self, Expected, Handover, TakeOver};
 use crate::host::{Host, Phase};
 use crate::lines::LineBuffer;
 use crate::protocol::{Answer, Reply};
@@ -98,9 +98,9 @@ async fn try_hand_over(control: &Control, program: Option<String>) -> Result<u32
         stream: UnixStream::from_std(ours).map_err(|error| failed(&error))?,
         lines: LineBuffer::default(),
     };
-    words.expect(&Progress::Ready, READY_WITHIN).await?;
+    words.expect(&TakeOver::Ready, READY_WITHIN).await?;
     control.host.borrow().tell_all(&Reply::Moved);
-    words.expect(&Progress::Serving, SERVING_WITHIN).await?;
+    words.expect(&TakeOver::Serving, SERVING_WITHIN).await?;
     child.0 = None;
     Ok(pid)
 }
@@ -187,11 +187,11 @@ struct Words {
 }
 
 impl Words {
-    async fn expect(&mut self, wanted: &Progress, within: Duration) -> Result<(), Failure> {
+    async fn expect(&mut self, wanted: &TakeOver, within: Duration) -> Result<(), Failure> {
         let said = timeout(within, self.next()).await;
         let text = match said {
             Ok(Ok(progress)) if progress == *wanted => return Ok(()),
-            Ok(Ok(Progress::Failed { message })) => message,
+            Ok(Ok(TakeOver::Failed { message })) => message,
             Ok(Ok(other)) => format!("it said {other:?}, and {wanted:?} was expected"),
             Ok(Err(failure)) => failure.message,
             Err(_) => format!(
@@ -205,7 +205,7 @@ impl Words {
         ))
     }
 
-    async fn next(&mut self) -> Result<Progress, Failure> {
+    async fn next(&mut self) -> Result<TakeOver, Failure> {
         loop {
             if let Some(line) = self.lines.next_line()? {
                 let progress = serde_json::from_str(&line);

@@ -7,7 +7,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use portico_http::h1::{HeadLimits, HeadParser, Progress};
+use portico_http::h1::{HeadLimits, HeadParser, HeadProgress};
 use portico_http::semantics::field_name_number;
 
 const SMALL: &[u8] = b"GET / HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n";
@@ -58,7 +58,7 @@ fn main() {
         let httparse = best(|count| run_httparse(head, count, false));
         let with_names = best(|count| run_httparse(head, count, true));
         let mut parser = HeadParser::new();
-        let parsed = parser.parse(head, &mut Progress::default(), &HeadLimits::default());
+        let parsed = parser.parse(head, &mut HeadProgress::default(), &HeadLimits::default());
         assert!(matches!(parsed, Ok(Some(_))), "{name}: {parsed:?}");
         let fields = parser.fields().len();
         println!(
@@ -71,7 +71,7 @@ fn main() {
 fn run_portico(head: &[u8], count: u32) {
     let limits = HeadLimits::default();
     let mut parser = HeadParser::new();
-    let mut progress = Progress::default();
+    let mut progress = HeadProgress::default();
     for _ in 0..count {
         let parsed = parser.parse(black_box(head), &mut progress, &limits);
         let _ = black_box(parsed);

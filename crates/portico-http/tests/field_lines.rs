@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use portico_http::h1::{
-    FieldLines, HeadLimits, HeadParser, InvalidHosts, ParseErrorCode, Progress, are_trailers,
+    FieldLines, HeadLimits, HeadParser, HeadProgress, InvalidHosts, ParseErrorCode, are_trailers,
     read_framing,
 };
 use portico_http::semantics::field_value::{Directive, list};
@@ -69,7 +69,7 @@ fn parsed(lines: &[u8]) -> Result<(Fields, portico_http::h1::Head), ParseErrorCo
     };
     let mut parser = HeadParser::new();
     let head = parser
-        .parse(&bytes, &mut Progress::default(), &limits)
+        .parse(&bytes, &mut HeadProgress::default(), &limits)
         .map_err(|error| error.code)?
         .ok_or(ParseErrorCode::InvalidHeaderToken)?;
     if head.head_bytes as usize != bytes.len() {

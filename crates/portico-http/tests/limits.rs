@@ -4,8 +4,8 @@
 
 use portico_http::ParseErrorCode;
 use portico_http::h1::{
-    ChunkEvent, ChunkedDecoder, ExcessFields, Framing, Head, HeadLimits, HeadParser, ParseError,
-    Progress, leading_blank,
+    ChunkEvent, ChunkedDecoder, ExcessFields, Framing, Head, HeadLimits, HeadParser, HeadProgress,
+    ParseError, leading_blank,
 };
 
 fn parse(
@@ -13,7 +13,7 @@ fn parse(
     bytes: &[u8],
     limits: &HeadLimits,
 ) -> Result<Option<Head>, ParseError> {
-    parser.parse(bytes, &mut Progress::default(), limits)
+    parser.parse(bytes, &mut HeadProgress::default(), limits)
 }
 
 fn head_of(field_lines: &str) -> Vec<u8> {
@@ -86,7 +86,7 @@ fn a_head_fits_the_size_that_is_told_for_buffers() {
     let mut parser = HeadParser::new();
     let mut bytes = b"GET / HTTP/1.1\r\nA:".to_vec();
     bytes.resize(most - 1, b' ');
-    let mut progress = Progress::default();
+    let mut progress = HeadProgress::default();
     assert_eq!(parser.parse(&bytes, &mut progress, &limits), Ok(None));
     bytes.push(b' ');
     let error = parser.parse(&bytes, &mut progress, &limits).unwrap_err();
@@ -119,7 +119,7 @@ fn a_name_may_have_as_many_bytes_as_a_field_can_tell_and_not_one_more() {
 fn progress_is_fresh_again_after_a_head_and_after_an_error() {
     let limits = HeadLimits::default();
     let mut parser = HeadParser::new();
-    let mut progress = Progress::default();
+    let mut progress = HeadProgress::default();
     assert_eq!(
         parser.parse(b"GET / HTTP/1.1\r\nA: b\r\n", &mut progress, &limits),
         Ok(None)

@@ -5,7 +5,7 @@
 mod support;
 
 use portico_http::h1::{
-    CHUNK_END, ChunkEvent, ChunkedDecoder, HeadLimits, HeadParser, Progress, write_chunk_size,
+    CHUNK_END, ChunkEvent, ChunkedDecoder, HeadLimits, HeadParser, HeadProgress, write_chunk_size,
     write_last_chunk,
 };
 use proptest::prelude::*;
@@ -98,10 +98,10 @@ proptest! {
     fn whatever_follows_a_head_changes_nothing(bytes in heads(), after in heads()) {
         let limits = HeadLimits::default();
         let mut parser = HeadParser::new();
-        if let Ok(Some(head)) = parser.parse(&bytes, &mut Progress::default(), &limits) {
+        if let Ok(Some(head)) = parser.parse(&bytes, &mut HeadProgress::default(), &limits) {
             let fields = parser.fields().to_vec();
             let whole = [&bytes[..head.head_bytes as usize], &after].concat();
-            prop_assert_eq!(parser.parse(&whole, &mut Progress::default(), &limits), Ok(Some(head)));
+            prop_assert_eq!(parser.parse(&whole, &mut HeadProgress::default(), &limits), Ok(Some(head)));
             prop_assert_eq!(parser.fields(), &fields[..]);
         }
     }
@@ -109,7 +109,7 @@ proptest! {
     #[test]
     fn fields_lie_inside_the_head_in_order(bytes in heads()) {
         let mut parser = HeadParser::new();
-        let parsed = parser.parse(&bytes, &mut Progress::default(), &HeadLimits::default());
+        let parsed = parser.parse(&bytes, &mut HeadProgress::default(), &HeadLimits::default());
         if let Ok(Some(head)) = parsed {
             let mut at = head.target.range().end;
             prop_assert!(head.start <= head.target.offset);
@@ -134,7 +134,7 @@ proptest! {
     fn no_bytes_at_all_make_the_parser_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200), max in 0_u32..64) {
         let limits = HeadLimits { max_header_size: max, max_headers_count: max % 3, ..HeadLimits::default() };
         let mut parser = HeadParser::new();
-        let mut progress = Progress::default();
+        let mut progress = HeadProgress::default();
         for end in 0..=bytes.len() {
             let _ = parser.parse(&bytes[..end], &mut progress, &limits);
         }
@@ -146,9 +146,9 @@ proptest! {
     fn small_limits_hold_for_whole_heads_as_for_pieces(bytes in heads(), max in 1_u32..100, count in 0_u32..5) {
         let limits = HeadLimits { max_header_size: max, max_headers_count: count, ..HeadLimits::default() };
         let mut parser = HeadParser::new();
-        let whole = parser.parse(&bytes, &mut Progress::default(), &limits);
+        let whole = parser.parse(&bytes, &mut HeadProgress::default(), &limits);
         let fields = parser.fields().to_vec();
-        let mut progress = Progress::default();
+        let mut progress = HeadProgress::default();
         let mut pieces = Ok(None);
         for end in 0..=bytes.len() {
             pieces = parser.parse(&bytes[..end], &mut progress, &limits);

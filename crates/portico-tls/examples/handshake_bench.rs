@@ -69,7 +69,7 @@ fn handshakes(
         };
         let mut spent = Duration::ZERO;
         let (_, server) = handshake(config, names, &mut spent);
-        if server.facts().unwrap().resumed == resumed {
+        if server.session_info().unwrap().resumed == resumed {
             times.push(spent);
         }
         let start = Instant::now();
@@ -145,7 +145,7 @@ fn idle(what: &str, names: &Arc<ServerNames>, versions: &[&'static SupportedProt
     let mut add = |count: usize| {
         for _ in 0..count {
             let (_, mut server) = handshake(&config, names, &mut Duration::default());
-            server.take_facts();
+            server.take_session_info();
             open.push(server);
         }
     };

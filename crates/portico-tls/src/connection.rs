@@ -6,15 +6,20 @@
 //! any ──(error, refuse)──> Failed
 //! ```
 
+mod stage;
+
 use std::sync::Arc;
 
 use crate::alert::Alert;
 use crate::choices::{AlpnChoice, ClientHello, Refusal};
 use crate::client_hello::{HelloReader, MAX_RECORDS_BYTES, Offer, Peek};
-use crate::handshake::{Handshake, Progress};
+use crate::handshake::{Handshake, Step};
 use crate::key_log::KeyLogLines;
-use crate::traffic::Traffic;
-use crate::{Context, Facts, ServerNames, Sink, TlsError, VerifyError, error_map, hello_rules};
+use crate::{
+    Context, ServerNames, SessionInfo, Sink, TlsError, VerifyError, error_map, hello_rules,
+};
+
+use stage::{Asked, Handshaking, Stage};
 
 /// Most bytes kept while the application chooses a context: the longest ClientHello, and a record of early data.
 const MAX_WAITING_BYTES: usize = MAX_RECORDS_BYTES + 20 * 1024;
@@ -25,7 +30,7 @@ pub struct Status {
     /// The connection awaits [`Connection::provide`] or [`Connection::refuse`]; see [`Connection::client_hello`].
     /// Input may still be handed over; it is kept (bounded) until then.
     pub client_hello: bool,
-    /// The handshake is complete: [`Connection::facts`] is there and writing is possible. Plaintext of the same call
+    /// The handshake is complete: [`Connection::session_info`] is there and writing is possible. Plaintext of the same call
     /// came after it.
     pub handshake_done: bool,
     /// The peer has sent close_notify: no plaintext will come any more. Writing is still possible.
@@ -35,41 +40,8 @@ pub struct Status {
 /// A TLS connection of a server. After an error or [`Connection::refuse`] nothing but dropping makes sense.
 pub struct Connection {
     stage: Stage,
-    facts: Option<Box<Facts>>,
+    session_info: Option<Box<SessionInfo>>,
     key_log: Option<Arc<KeyLogLines>>,
-}
-
-enum Stage {
-    /// The ClientHello is not complete.
-    Hello {
-        names: Arc<ServerNames>,
-        ask: bool,
-        received: Vec<u8>,
-        reader: HelloReader,
-    },
-    /// The caller has been asked for the context.
-    Asked(Box<Asked>),
-    /// rustls shakes hands.
-    Handshaking(Box<Handshaking>),
-    /// Application data flows.
-    Open(Box<Traffic>),
-    /// An error has been given.
-    Failed,
-}
-
-struct Asked {
-    names: Arc<ServerNames>,
-    received: Vec<u8>,
-    hello: ClientHello,
-    /// What else it says; name and protocols are in `hello`.
-    offer: Offer,
-}
-
-struct Handshaking {
-    handshake: Handshake,
-    context: Context,
-    server_name: Option<String>,
-    schemes: Vec<u16>,
 }
 
 impl Connection {
@@ -85,7 +57,7 @@ impl Connection {
         };
         Self {
             stage,
-            facts: None,
+            session_info: None,
             key_log: None,
         }
     }
@@ -96,7 +68,7 @@ impl Connection {
     ///
     /// # Errors
     /// The peer broke the protocol, closed it with an alert, or no agreement was possible. `output` then holds the
-    /// alert, if one is due; `plaintext` holds what came before and is authentic. [`Connection::facts`] tells whether
+    /// alert, if one is due; `plaintext` holds what came before and is authentic. [`Connection::session_info`] tells whether
     /// the handshake had been completed before the error.
     pub fn handle_input(
         &mut self,
@@ -224,15 +196,15 @@ impl Connection {
         !matches!(self.stage, Stage::Open(_) | Stage::Failed)
     }
 
-    /// What the handshake settled; `None` before its end and after [`Connection::take_facts`].
+    /// What the handshake settled; `None` before its end and after [`Connection::take_session_info`].
     #[must_use]
-    pub fn facts(&self) -> Option<&Facts> {
-        self.facts.as_deref()
+    pub fn session_info(&self) -> Option<&SessionInfo> {
+        self.session_info.as_deref()
     }
 
-    /// As [`Connection::facts`], and forgets it: an idle connection then keeps nothing but its keys.
-    pub fn take_facts(&mut self) -> Option<Box<Facts>> {
-        self.facts.take()
+    /// As [`Connection::session_info`], and forgets it: an idle connection then keeps nothing but its keys.
+    pub fn take_session_info(&mut self) -> Option<Box<SessionInfo>> {
+        self.session_info.take()
     }
 
     /// Lines for the key log since the last call, each ending in a line feed, in the format of
@@ -245,7 +217,7 @@ impl Connection {
     }
 
     #[cfg(test)]
-    pub(crate) fn traffic_mut(&mut self) -> Option<&mut Traffic> {
+    pub(crate) fn traffic_mut(&mut self) -> Option<&mut crate::traffic::Traffic> {
         match &mut self.stage {
             Stage::Open(traffic) => Some(traffic),
             _ => None,
@@ -350,8 +322,8 @@ impl Connection {
             return Ok(Status::default());
         };
         match stage.handshake.proceed(output)? {
-            Progress::Waiting => Ok(Status::default()),
-            Progress::Done => self.open(plaintext, output),
+            Step::Waiting => Ok(Status::default()),
+            Step::Done => self.open(plaintext, output),
         }
     }
 
@@ -370,20 +342,20 @@ impl Connection {
             server_name,
             schemes,
         } = *stage;
-        let mut facts = handshake.facts();
-        facts.server_name = server_name;
-        facts.client_schemes = schemes;
+        let mut info = handshake.session_info();
+        info.server_name = server_name;
+        info.client_schemes = schemes;
         let (mut traffic, mut rest) = handshake.into_traffic()?;
         if let Some(auth) = context.client_auth() {
-            facts.certificate_requested = true;
-            facts.verify_error = auth.verify(&facts.peer_certificates);
-            if auth.rejects() && facts.verify_error != VerifyError::Ok {
-                let why = facts.verify_error;
-                traffic.abort(Alert::for_certificate(why, facts.version), output);
+            info.certificate_requested = true;
+            info.verify_error = auth.verify(&info.peer_certificates);
+            if auth.rejects() && info.verify_error != VerifyError::Ok {
+                let why = info.verify_error;
+                traffic.abort(Alert::for_certificate(why, info.version), output);
                 return Err(error_map::rejected(why));
             }
         }
-        self.facts = Some(Box::new(facts));
+        self.session_info = Some(Box::new(info));
         let after = traffic.handle_input(&mut rest, plaintext, output)?;
         self.stage = Stage::Open(Box::new(traffic));
         Ok(Status {

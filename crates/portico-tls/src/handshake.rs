@@ -15,7 +15,7 @@ use crate::keying::{self, Heard};
 use crate::record::{self, Cipher, HEADER_BYTES, RecordKey, content_type};
 use crate::record_rules::{self, Protection, Refusal};
 use crate::traffic::Traffic;
-use crate::{Facts, TlsError};
+use crate::{SessionInfo, TlsError};
 
 /// Room for an encoded record when rustls has not told yet how much it needs.
 const ENCODE_ROOM: usize = 0;
@@ -36,7 +36,7 @@ pub(crate) struct Handshake {
 }
 
 /// How far a handshake got.
-pub(crate) enum Progress {
+pub(crate) enum Step {
     /// The peer must send more.
     Waiting,
     /// All messages are exchanged.
@@ -68,7 +68,7 @@ impl Handshake {
     }
 
     /// Goes on as far as the received bytes allow, appending what must be sent.
-    pub(crate) fn proceed(&mut self, output: &mut Vec<u8>) -> Result<Progress, TlsError> {
+    pub(crate) fn proceed(&mut self, output: &mut Vec<u8>) -> Result<Step, TlsError> {
         loop {
             let end = match self.next_record_end() {
                 Ok(Some(end)) => end,
@@ -76,7 +76,7 @@ impl Handshake {
                     self.send_alert(Alert::DecodeError, output);
                     return Err(Alert::DecodeError.error());
                 }
-                Ok(None) => return Ok(Progress::Waiting),
+                Ok(None) => return Ok(Step::Waiting),
                 Err((alert, error)) => {
                     if let Some(alert) = alert {
                         self.send_alert(alert, output);
@@ -93,17 +93,17 @@ impl Handshake {
                 return Err(error_map::tls_error(&error));
             }
             if !self.connection.is_handshaking() {
-                return Ok(Progress::Done);
+                return Ok(Step::Done);
             }
         }
     }
 
     /// What was agreed on. What the ClientHello said and `verify_error` are for the caller to fill in.
-    pub(crate) fn facts(&mut self) -> Facts {
+    pub(crate) fn session_info(&mut self) -> SessionInfo {
         let connection = &self.connection;
         let heard = self.heard.as_mut();
         let certificates = connection.peer_certificates().unwrap_or_default();
-        Facts {
+        SessionInfo {
             version: connection.protocol_version().map_or(0, u16::from),
             cipher_suite: connection
                 .negotiated_cipher_suite()
@@ -117,7 +117,7 @@ impl Handshake {
                 .map(|heard| std::mem::take(&mut heard.keying))
                 .unwrap_or_default(),
             peer_certificates: certificates.iter().map(|der| der.to_vec()).collect(),
-            ..Facts::default()
+            ..SessionInfo::default()
         }
     }
 

@@ -35,7 +35,7 @@ pub struct ContextOptions {
     /// Ask clients for a certificate.
     pub request_cert: bool,
     /// With `request_cert`: fail the handshake of a client without a certificate, or whose certificate does not
-    /// verify. Without: let it finish, and tell the result in [`crate::Facts::verify_error`].
+    /// verify. Without: let it finish, and tell the result in [`crate::SessionInfo::verify_error`].
     pub reject_unauthorized: bool,
     /// Trust any certificate of `ca` as the end of a chain, not only those that signed themselves.
     pub allow_partial_trust_chain: bool,

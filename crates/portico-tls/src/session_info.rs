@@ -5,7 +5,7 @@ use crate::{Keying, VerifyError};
 /// Everything that Node tells about a secured connection (`getProtocol()`, `getCipher()`, `servername`,
 /// `alpnProtocol`, `isSessionReused()`, `getPeerCertificate()`, `authorizationError`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct SessionInfo {
     /// 0x0303 (TLS 1.2) or 0x0304 (TLS 1.3).
     pub version: u16,
     /// IANA number; see [`crate::names::cipher_suite`].

@@ -57,7 +57,7 @@ impl World {
             [false, true].map(|resumed| {
                 let mut pair = connect(&config, &names).unwrap();
                 pair.answer(b"tickets");
-                let facts = pair.server.facts().unwrap();
+                let facts = pair.server.session_info().unwrap();
                 assert_eq!(facts.resumed, resumed);
                 assert!(facts.certificate_requested);
                 let sent = identity.map_or(&[][..], |identity| &identity.chain);
@@ -554,7 +554,7 @@ fn with_too_many_anchors_none_is_named_and_all_are_trusted() {
             config.client_auth_cert_resolver = Arc::<Listener>::clone(&listener);
             let pair = connect(&Arc::new(config), &names).unwrap();
             assert_eq!(listener.named.load(Ordering::Relaxed), named);
-            let facts = pair.server.facts().unwrap();
+            let facts = pair.server.session_info().unwrap();
             assert_eq!(facts.verify_error, VerifyError::Ok);
         }
         anchors.push(self_signed(ca_params("one more"), ec_key()));

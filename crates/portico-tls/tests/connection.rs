@@ -55,7 +55,10 @@ fn every_suite_carries_long_and_short_data() {
         let versions: Vec<_> = [TLS12, TLS13].concat();
         let config = Arc::new(client_config(&versions, None));
         let mut pair = connect(&config, &names(&options)).unwrap();
-        assert_eq!(pair.server.facts().unwrap().cipher_suite, suite.number);
+        assert_eq!(
+            pair.server.session_info().unwrap().cipher_suite,
+            suite.number
+        );
         for round in 0..5u8 {
             pair.send(&vec![round; 20_000]);
             pair.pump().unwrap();
@@ -326,7 +329,7 @@ fn no_order_of_operations_makes_a_connection_panic() {
                 }
             }
             pair.hand_over(&output);
-            let _ = (pair.server.facts(), pair.server.client_hello(), pair.server.is_handshaking());
+            let _ = (pair.server.session_info(), pair.server.client_hello(), pair.server.is_handshaking());
         }
     });
 }

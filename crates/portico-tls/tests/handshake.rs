@@ -29,15 +29,15 @@ fn facts_tell_what_was_agreed_on() {
     let names = names(&options);
     for (versions, number) in [(TLS12, 0x0303), (TLS13, 0x0304)] {
         let mut pair = connect(&with_alpn(versions, &["http/1.1"]), &names).unwrap();
-        let facts = pair.server.facts().unwrap().clone();
+        let facts = pair.server.session_info().unwrap().clone();
         assert_eq!(facts.version, number);
         assert!(portico_tls::names::cipher_suite(facts.cipher_suite).is_some());
         assert!(portico_tls::names::named_group(facts.named_group).is_some());
         assert_eq!(facts.server_name.as_deref(), Some("localhost"));
         assert_eq!(facts.alpn.as_deref(), Some(&b"http/1.1"[..]));
         assert!(!facts.resumed && !facts.certificate_requested);
-        assert_eq!(*pair.server.take_facts().unwrap(), facts);
-        assert!(pair.server.facts().is_none());
+        assert_eq!(*pair.server.take_session_info().unwrap(), facts);
+        assert!(pair.server.session_info().is_none());
     }
 }
 
@@ -56,7 +56,7 @@ fn an_alert_before_the_client_hello_does_not_get_past_the_choice_of_a_context() 
             .handle_input(&mut bytes, &mut Vec::new(), &mut output)
             .unwrap_err();
         assert_eq!(error.code(), "ERR_SSL_UNEXPECTED_MESSAGE");
-        assert!(pair.server.facts().is_none());
+        assert!(pair.server.session_info().is_none());
         assert_eq!(output, [21, 3, 3, 0, 2, 2, 10], "nothing but the alert");
     }
 }
@@ -82,7 +82,7 @@ fn finished_messages_and_keying_material_are_the_clients() {
             continue;
         }
         pair.pump().unwrap();
-        let keying = pair.server.facts().unwrap().keying.clone();
+        let keying = pair.server.session_info().unwrap().keying.clone();
         let sha384 = suite.openssl_name.ends_with("SHA384");
         let (finished, secret) = match (versions == TLS13, sha384) {
             (true, true) => (48, 48),
@@ -123,7 +123,7 @@ fn handshakes_on_one_thread_do_not_hear_each_other() {
         let heard: std::collections::HashSet<_> = pairs
             .iter()
             .flat_map(|pair| {
-                let keying = &pair.server.facts().unwrap().keying;
+                let keying = &pair.server.session_info().unwrap().keying;
                 [keying.finished(), keying.peer_finished(), keying.secret()].map(<[u8]>::to_vec)
             })
             .collect();
@@ -135,7 +135,7 @@ fn handshakes_on_one_thread_do_not_hear_each_other() {
 fn the_clients_signature_schemes_are_told_in_its_order() {
     let names = names(&options(&server()));
     let pair = connect(&Arc::new(client_config(TLS13, None)), &names).unwrap();
-    let schemes = &pair.server.facts().unwrap().client_schemes;
+    let schemes = &pair.server.session_info().unwrap().client_schemes;
     assert!(schemes.contains(&0x0403) && schemes.contains(&0x0804));
     assert!(schemes.len() <= portico_tls::names::SIGNATURE_SCHEMES.len());
 }
@@ -148,7 +148,7 @@ fn the_hybrid_group_is_used_with_clients_that_offer_it() {
         .insert(0, rustls::crypto::aws_lc_rs::kx_group::X25519MLKEM768);
     let config = Arc::new(common::client_config_with(provider, TLS13, None));
     let pair = connect(&config, &names(&options(&server()))).unwrap();
-    assert_eq!(pair.server.facts().unwrap().named_group, 0x11ec);
+    assert_eq!(pair.server.session_info().unwrap().named_group, 0x11ec);
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn a_group_without_key_share_is_asked_for_again() {
         ..options(&server())
     };
     let pair = connect(&Arc::new(client_config(TLS13, None)), &names(&options)).unwrap();
-    assert_eq!(pair.server.facts().unwrap().named_group, 0x18);
+    assert_eq!(pair.server.session_info().unwrap().named_group, 0x18);
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn names_choose_the_certificate() {
                 wanted.der
             );
             assert_eq!(
-                pair.server.facts().unwrap().server_name.as_deref(),
+                pair.server.session_info().unwrap().server_name.as_deref(),
                 Some(name)
             );
         }
@@ -224,7 +224,7 @@ fn ignoring_the_protocols_goes_on_without() {
     let mut pair = Pair::with(&config, "a", Connection::new(Arc::clone(&names), true));
     pair.pump().unwrap();
     pair.provide(None, AlpnChoice::Ignore).unwrap();
-    assert_eq!(pair.server.facts().unwrap().alpn, None);
+    assert_eq!(pair.server.session_info().unwrap().alpn, None);
     let error = connect(&config, &names).err().unwrap();
     assert_eq!(error.code(), "ERR_SSL_NO_APPLICATION_PROTOCOL");
 }
@@ -423,7 +423,7 @@ fn the_servers_order_of_suites_counts_unless_told_otherwise() {
             ..options(&server())
         };
         let pair = connect(&config, &names(&options)).unwrap();
-        assert_eq!(pair.server.facts().unwrap().cipher_suite, wanted);
+        assert_eq!(pair.server.session_info().unwrap().cipher_suite, wanted);
     }
 }
 

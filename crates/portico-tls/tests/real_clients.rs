@@ -32,10 +32,10 @@ fn openssl_speaks_both_versions() {
         let text = s_client(server.address, &format!("{argument} -servername a.test"));
         assert!(text.contains("HTTP/1.1 200 OK"), "{text}");
         let report = server.report();
-        let facts = report.facts.unwrap();
-        assert_eq!(facts.version, version);
-        assert_eq!(facts.server_name.as_deref(), Some("a.test"));
-        let suite = portico_tls::names::cipher_suite(facts.cipher_suite).unwrap();
+        let session_info = report.session_info.unwrap();
+        assert_eq!(session_info.version, version);
+        assert_eq!(session_info.server_name.as_deref(), Some("a.test"));
+        let suite = portico_tls::names::cipher_suite(session_info.cipher_suite).unwrap();
         assert!(text.contains(suite.openssl_name), "{text}");
         assert!(report.error.is_none());
     }
@@ -61,7 +61,11 @@ fn every_suite_and_group_has_openssls_name() {
         };
         let text = s_client(server.address, &arguments);
         let report = server.report();
-        assert_eq!(report.facts.unwrap().cipher_suite, suite.number, "{text}");
+        assert_eq!(
+            report.session_info.unwrap().cipher_suite,
+            suite.number,
+            "{text}"
+        );
     }
     for group in portico_tls::names::NAMED_GROUPS {
         let text = s_client(
@@ -73,7 +77,7 @@ fn every_suite_and_group_has_openssls_name() {
             continue;
         }
         assert_eq!(
-            server.report().facts.unwrap().named_group,
+            server.report().session_info.unwrap().named_group,
             group.number,
             "{text}"
         );
@@ -103,7 +107,7 @@ fn openssl_resumes_by_ticket_and_by_id() {
             server.address,
             &format!("{version} {more} -sess_out {session}"),
         );
-        assert!(!server.report().facts.expect(&text).resumed);
+        assert!(!server.report().session_info.expect(&text).resumed);
         let text = s_client(
             server.address,
             &format!("{version} {more} -sess_in {session}"),
@@ -112,7 +116,7 @@ fn openssl_resumes_by_ticket_and_by_id() {
             text.contains("Reused, "),
             "{version} {more} {tickets}: {text}"
         );
-        assert!(server.report().facts.unwrap().resumed);
+        assert!(server.report().session_info.unwrap().resumed);
     }
 }
 
@@ -189,9 +193,9 @@ fn certificates_made_by_openssl_are_judged() {
                 server.address,
                 &format!("{version} -cert {path} -key {key}"),
             );
-            let facts = server.report().facts.expect(&text);
-            assert_eq!(facts.verify_error, wanted, "{version} {cert}");
-            assert_eq!(facts.peer_certificates, [files.der(cert)]);
+            let session_info = server.report().session_info.expect(&text);
+            assert_eq!(session_info.verify_error, wanted, "{version} {cert}");
+            assert_eq!(session_info.peer_certificates, [files.der(cert)]);
         }
         let text = s_client(server.address, version);
         assert!(
@@ -199,7 +203,7 @@ fn certificates_made_by_openssl_are_judged() {
             "the anchors' names are sent: {text}"
         );
         assert_eq!(
-            server.report().facts.unwrap().verify_error,
+            server.report().session_info.unwrap().verify_error,
             VerifyError::NoCertificate
         );
     }
@@ -371,7 +375,7 @@ fn curl_agrees_on_a_protocol_and_gets_its_answer() {
         assert!(text.contains("server_name: Some(\"localhost\")"), "{text}");
         let report = server.report();
         assert_eq!(
-            report.facts.unwrap().alpn.as_deref(),
+            report.session_info.unwrap().alpn.as_deref(),
             Some(&b"http/1.1"[..])
         );
         assert_eq!(report.asked, ask);

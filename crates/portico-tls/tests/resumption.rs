@@ -15,7 +15,7 @@ fn resumes(config: &Arc<rustls::ClientConfig>, names: &Arc<ServerNames>) -> bool
     pair.send(b"x");
     pair.pump().unwrap();
     pair.answer(b"y");
-    pair.server.facts().unwrap().resumed
+    pair.server.session_info().unwrap().resumed
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_context_made_anew_for_each_hello_still_resumes() {
             );
             pair.pump().unwrap();
             pair.provide(Some(&fresh), AlpnChoice::Context).unwrap();
-            assert_eq!(pair.server.facts().unwrap().resumed, round > 0);
+            assert_eq!(pair.server.session_info().unwrap().resumed, round > 0);
             pair.answer(b"y");
         }
     }
@@ -129,7 +129,7 @@ fn a_session_is_not_resumed_under_another_name() {
             let mut pair = Pair::with(&config, name, Connection::new(Arc::clone(&names), false));
             pair.pump().unwrap();
             pair.answer(b"y");
-            pair.server.facts().unwrap().resumed
+            pair.server.session_info().unwrap().resumed
         };
         assert!(!connect("a.test"));
         assert!(!connect("b.test"));

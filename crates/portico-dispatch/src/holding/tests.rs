@@ -15,7 +15,7 @@ use crate::flow::Flow;
 use crate::framing::AnswerState;
 use crate::host_wide::HostWide;
 use crate::limits::{BACKLOG_BYTES_OF_A_USER, BACKLOG_FREE_BYTES};
-use crate::request::Facts;
+use crate::request::RequestTraits;
 use crate::test_support::{member, record};
 use crate::user_memory::UserMemory;
 use crate::validation::Verdict;
@@ -89,7 +89,7 @@ impl Model {
         let exchange = Exchange {
             sequence: self.sequences[slot],
             queue: QueueId(1),
-            facts: Facts::default(),
+            traits: RequestTraits::default(),
             stage: Stage::With(index),
             receiving: true,
             hold: Hold::default(),

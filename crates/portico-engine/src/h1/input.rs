@@ -11,7 +11,7 @@
 //! ```
 
 use portico_http::ParseErrorCode;
-use portico_http::h1::{ChunkedDecoder, Framing, Progress};
+use portico_http::h1::{ChunkedDecoder, Framing, HeadProgress};
 
 use crate::limits::LINGER_BYTES;
 
@@ -64,7 +64,7 @@ pub(super) enum TakenOver {
 pub(super) struct Input {
     pub(super) phase: Phase,
     /// How far the head in `rest` has been checked.
-    pub(super) progress: Progress,
+    pub(super) progress: HeadProgress,
     /// Bytes received and not used: an incomplete head, or what came while parsing had to wait.
     pub(super) rest: Vec<u8>,
     /// Whether `rest` can be parsed as it is, without further bytes.
@@ -95,7 +95,7 @@ impl Input {
     pub(super) fn new(now_ms: u64) -> Self {
         Self {
             phase: Phase::Head,
-            progress: Progress::default(),
+            progress: HeadProgress::default(),
             rest: Vec::new(),
             held: false,
             end_handled: false,

@@ -33,9 +33,9 @@ impl Transport {
         self.tls.is_some()
     }
 
-    /// The server name of the handshake, until its facts are forgotten.
+    /// The server name of the handshake, until what it settled is forgotten.
     pub(crate) fn server_name(&self) -> Option<&str> {
-        self.tls.as_ref()?.facts()?.server_name.as_deref()
+        self.tls.as_ref()?.session_info()?.server_name.as_deref()
     }
 
     /// The protocol of the handshake (ALPN), until its facts are forgotten.

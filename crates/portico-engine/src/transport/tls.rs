@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use portico_tls::{AlpnChoice, Context, Facts, Refusal, ServerNames, Sink, TlsError};
+use portico_tls::{AlpnChoice, Context, Refusal, ServerNames, SessionInfo, Sink, TlsError};
 
 use crate::buffer_pool::BufferPool;
 use crate::limits::TLS_JOINED_BYTES;
@@ -110,13 +110,13 @@ impl TlsLayer {
     }
 
     /// What the handshake found out, until it is forgotten.
-    pub(super) fn facts(&self) -> Option<&Facts> {
-        self.session.facts()
+    pub(super) fn session_info(&self) -> Option<&SessionInfo> {
+        self.session.session_info()
     }
 
-    /// The application has been told of the handshake: an idle connection keeps nothing of its facts.
+    /// The application has been told of the handshake: an idle connection keeps nothing of what it settled.
     pub(super) fn forget_facts(&mut self) {
-        self.session.take_facts();
+        self.session.take_session_info();
         self.stage = Stage::Established { announced: true };
     }
 
@@ -214,7 +214,9 @@ impl TlsLayer {
         if status.handshake_done {
             self.stage = Stage::Established { announced: false };
             // The client of TLS 1.3 has all that it waits for: what is left to send is tickets (RFC 8446, 4.6.1).
-            self.tickets = self.facts().is_some_and(|facts| facts.version == TLS13);
+            self.tickets = self
+                .session_info()
+                .is_some_and(|info| info.version == TLS13);
         }
         Outcome {
             handshake_done: status.handshake_done,

@@ -3,7 +3,7 @@
 use portico_channel::EventWriter;
 use portico_channel::layout::{event, secure_flag};
 use portico_channel::schema::{Range, Record};
-use portico_tls::Facts;
+use portico_tls::SessionInfo;
 
 use super::Transport;
 use super::tls::Stage;
@@ -104,8 +104,8 @@ impl Transport {
         if !matches!(tls.stage, Stage::Established { announced: false }) {
             return Ok(());
         }
-        if let Some(facts) = tls.facts() {
-            write_secure(events, self.token, facts)?;
+        if let Some(info) = tls.session_info() {
+            write_secure(events, self.token, info)?;
         }
         tls.forget_facts();
         Ok(())
@@ -133,16 +133,16 @@ impl Transport {
     }
 }
 
-fn write_secure(events: &mut EventWriter<'_>, token: u32, facts: &Facts) -> Result<(), Stop> {
-    let name = facts.server_name.as_deref().unwrap_or_default().as_bytes();
-    let alpn = facts.alpn.as_deref().unwrap_or_default();
-    let certificates = &facts.peer_certificates;
-    let schemes: Vec<u8> = facts
+fn write_secure(events: &mut EventWriter<'_>, token: u32, info: &SessionInfo) -> Result<(), Stop> {
+    let name = info.server_name.as_deref().unwrap_or_default().as_bytes();
+    let alpn = info.alpn.as_deref().unwrap_or_default();
+    let certificates = &info.peer_certificates;
+    let schemes: Vec<u8> = info
         .client_schemes
         .iter()
         .flat_map(|scheme| scheme.to_be_bytes())
         .collect();
-    let keying = &facts.keying;
+    let keying = &info.keying;
     let [client_random, server_random] = keying.randoms();
     let kept = [
         keying.finished(),
@@ -156,13 +156,13 @@ fn write_secure(events: &mut EventWriter<'_>, token: u32, facts: &Facts) -> Resu
     let protocol = Range::of(server_name.end(), alpn);
     let words = event::Secure {
         token,
-        version: facts.version,
-        cipher_suite: facts.cipher_suite,
-        verify_error: facts.verify_error.number(),
+        version: info.version,
+        cipher_suite: info.cipher_suite,
+        verify_error: info.verify_error.number(),
         server_name,
         alpn: protocol,
         certificate_count: u32::try_from(certificates.len()).unwrap_or(0),
-        named_group: u32::from(facts.named_group),
+        named_group: u32::from(info.named_group),
         keying: Range {
             offset: protocol.end(),
             length: kept.iter().map(|part| length(part)).sum(),
@@ -170,12 +170,12 @@ fn write_secure(events: &mut EventWriter<'_>, token: u32, facts: &Facts) -> Resu
         finished_bytes: length(keying.finished()),
         secret_bytes: length(keying.secret()),
     };
-    let mut flags = if facts.resumed {
+    let mut flags = if info.resumed {
         secure_flag::RESUMED
     } else {
         0
     };
-    if facts.certificate_requested {
+    if info.certificate_requested {
         flags |= secure_flag::CERTIFICATE_REQUESTED;
     }
     let parts = [name, alpn].into_iter().chain(kept);

@@ -12,7 +12,7 @@ use core::ops::Range;
 
 use super::error::{ParseError, ParseErrorCode as Code};
 use super::limits::{HeadLimits, MAX_CHUNK_EXTENSION_BYTES};
-use super::parser::{HeadParser, Progress};
+use super::parser::{HeadParser, HeadProgress};
 use crate::semantics::field_name::is_token;
 
 /// What [`ChunkedDecoder::decode`] found.
@@ -36,7 +36,7 @@ pub struct ChunkedDecoder {
     size: u64,
     /// Bytes of the size line that count for [`MAX_CHUNK_EXTENSION_BYTES`], and size digits.
     line_bytes: u32,
-    trailers: Option<Progress>,
+    trailers: Option<HeadProgress>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -128,7 +128,7 @@ impl ChunkedDecoder {
         limits: &HeadLimits,
     ) -> Result<(usize, ChunkEvent), ParseError> {
         let rest = input.get(at..).unwrap_or_default();
-        let progress = self.trailers.get_or_insert_with(Progress::trailers);
+        let progress = self.trailers.get_or_insert_with(HeadProgress::trailers);
         let end = parser
             .parse_trailers(rest, progress, limits)
             .map_err(|error| ParseError {

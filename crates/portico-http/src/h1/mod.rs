@@ -10,6 +10,7 @@ mod field;
 mod field_lines;
 mod head;
 mod limits;
+mod parse_error_code;
 mod parser;
 mod response;
 
@@ -20,7 +21,7 @@ pub use error::{ParseError, ParseErrorCode};
 pub use field_lines::{FieldLine, FieldLines, NoFieldLine, are_trailers, read_framing};
 pub use head::{Framing, Head};
 pub use limits::{ExcessFields, HeadLimits, InvalidHosts, MAX_CHUNK_EXTENSION_BYTES};
-pub use parser::{HeadParser, Progress, leading_blank};
+pub use parser::{HeadParser, HeadProgress, leading_blank};
 pub use response::{
     BodyFraming, CHUNK_END, ConnectionField, KeepAlive, MAX_ADDED_BYTES, ResponseHead,
     write_chunk_size, write_last_chunk, write_response_head,

@@ -90,7 +90,7 @@ impl std::error::Error for AmbiguousAuthority {}
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
-    use crate::h1::{HeadLimits, HeadParser, InvalidHosts, Progress};
+    use crate::h1::{HeadLimits, HeadParser, HeadProgress, InvalidHosts};
 
     fn with_head(text: &str, check: impl FnOnce(RequestHead<'_>)) {
         let mut parser = HeadParser::new();
@@ -99,7 +99,7 @@ mod tests {
             ..HeadLimits::default()
         };
         let head = parser
-            .parse(text.as_bytes(), &mut Progress::default(), &limits)
+            .parse(text.as_bytes(), &mut HeadProgress::default(), &limits)
             .unwrap()
             .unwrap();
         check(head.request(parser.fields(), text.as_bytes(), Scheme::Https));

@@ -13,8 +13,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use portico_http::h1::{
-    ChunkEvent, ChunkedDecoder, Expect, Framing, Head, HeadLimits, HeadParser, InvalidHosts,
-    ParseError, Progress,
+    ChunkEvent, ChunkedDecoder, Expect, Framing, Head, HeadLimits, HeadParser, HeadProgress,
+    InvalidHosts, ParseError,
 };
 
 /// A row.
@@ -147,7 +147,7 @@ pub(crate) fn verdict_on_host(
         ..HeadLimits::default()
     };
     let mut parser = HeadParser::new();
-    let mut progress = Progress::default();
+    let mut progress = HeadProgress::default();
     let mut head = None;
     let mut ends: Vec<usize> = cuts
         .iter()

@@ -1,7 +1,7 @@
 //! What `exportKeyingMaterial()` gives, computed from the facts of a handshake. (For programs JavaScript computes it.)
 
 use aws_lc_rs::{digest, hmac};
-use portico_tls::Facts;
+use portico_tls::SessionInfo;
 
 /// What the runner wants exported.
 #[derive(Clone, Default)]
@@ -14,7 +14,7 @@ pub(crate) struct Export {
 
 impl Export {
     /// RFC 5705, 4; RFC 8446, 7.5.
-    pub(crate) fn compute(&self, facts: &Facts) -> Vec<u8> {
+    pub(crate) fn compute(&self, facts: &SessionInfo) -> Vec<u8> {
         let sha384 = matches!(facts.cipher_suite, 0x1302 | 0xc02c | 0xc030);
         if facts.version == 0x0304 {
             return self.tls13(facts.keying.secret(), sha384);

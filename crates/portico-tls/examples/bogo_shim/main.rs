@@ -18,7 +18,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use options::{Alpn, Arguments, Settings, Unimplemented};
-use portico_tls::{AlpnChoice, Connection, Context, Facts, Refusal, ServerNames, VerifyError};
+use portico_tls::{
+    AlpnChoice, Connection, Context, Refusal, ServerNames, SessionInfo, VerifyError,
+};
 
 /// What the runner takes for "this implementation does not have that".
 const UNIMPLEMENTED: u8 = 89;
@@ -171,14 +173,14 @@ impl<'a> Exchange<'a> {
     fn converse(&mut self, may_resume: bool) -> Result<(), Failure> {
         let mut input = vec![0; 16_384];
         let mut peer_closed = false;
-        while self.tls.facts().is_none() {
+        while self.tls.session_info().is_none() {
             let Some(closed) = self.receive(&mut input)? else {
                 return failed("HANDSHAKE_EOF: the connection ended during the handshake");
             };
             peer_closed |= closed;
         }
         self.check(may_resume)?;
-        if let (Some(export), Some(facts)) = (self.settings.export(), self.tls.facts()) {
+        if let (Some(export), Some(facts)) = (self.settings.export(), self.tls.session_info()) {
             let material = export.compute(facts);
             self.write(&material)?;
         }
@@ -263,7 +265,7 @@ impl<'a> Exchange<'a> {
     }
 
     fn check(&self, may_resume: bool) -> Result<(), Failure> {
-        let Some(facts) = self.tls.facts() else {
+        let Some(facts) = self.tls.session_info() else {
             return failed("the handshake left no facts");
         };
         let differences = differences(facts, self.settings, self.retry_request, may_resume);
@@ -305,7 +307,12 @@ fn describe(error: &portico_tls::TlsError) -> String {
 }
 
 /// What is not as the runner wants it.
-fn differences(facts: &Facts, settings: &Settings, retried: bool, may_resume: bool) -> Vec<String> {
+fn differences(
+    facts: &SessionInfo,
+    settings: &Settings,
+    retried: bool,
+    may_resume: bool,
+) -> Vec<String> {
     let expected = &settings.expected;
     let mut found = Vec::new();
     let mut compare = |what: &str, differs: bool| {

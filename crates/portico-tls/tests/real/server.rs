@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use portico_tls::{AlpnChoice, Connection, Facts, ServerNames, TlsError};
+use portico_tls::{AlpnChoice, Connection, ServerNames, SessionInfo, TlsError};
 
 /// What happened on one connection.
 #[derive(Debug, Default)]
 pub struct Report {
-    pub facts: Option<Facts>,
+    pub session_info: Option<SessionInfo>,
     pub error: Option<TlsError>,
     pub key_log: Vec<u8>,
     pub peer_closed: bool,
@@ -82,7 +82,7 @@ impl Session {
             }
             if request.ends_with(b"\r\n\r\n") || request.ends_with(b"ping\n") {
                 request.clear();
-                let body = format!("{:?}\n", self.report.facts);
+                let body = format!("{:?}\n", self.report.session_info);
                 let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
                 let mut output = Vec::new();
                 let parts: [&[u8]; 2] = [head.as_bytes(), body.as_bytes()];
@@ -104,8 +104,8 @@ impl Session {
         for line in self.connection.take_key_log() {
             self.report.key_log.extend(line);
         }
-        if let Some(facts) = self.connection.take_facts() {
-            self.report.facts = Some(*facts);
+        if let Some(session_info) = self.connection.take_session_info() {
+            self.report.session_info = Some(*session_info);
         }
         let open = match result {
             Ok(status) => {

@@ -338,7 +338,7 @@ fn certificates(choices: &mut Choices<'_>) {
     let config = Arc::new(client_config(versions, Some(identity)));
     let mut pair = Pair::new(&config, &WORLD.asking);
     if pair.pump().is_ok()
-        && let Some(facts) = pair.server.facts()
+        && let Some(facts) = pair.server.session_info()
     {
         assert!(touched || facts.verify_error == portico_tls::VerifyError::Ok);
         // Whatever else was sent: this leaf is good, and another one would need a signature of the authority.

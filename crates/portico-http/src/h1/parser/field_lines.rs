@@ -1,7 +1,7 @@
 //! Field lines (RFC 9112, section 5), of a head or of a trailer section.
 
-use super::facts::Place;
-use super::progress::Progress;
+use super::framing_state::Place;
+use super::progress::HeadProgress;
 use crate::h1::error::{ParseError, ParseErrorCode as Code};
 use crate::h1::field::FieldList;
 use crate::h1::limits::{ExcessFields, HeadLimits, InvalidHosts};
@@ -19,7 +19,7 @@ const MAX_EARLY_CHECK: usize = 32;
 /// Looks at the bytes that have come since the line in work was left. False if they can't change anything: they are
 /// more of the same name, white space or value. Keeps a client that sends single bytes from costing more than each
 /// byte once.
-pub(super) fn may_continue(bytes: &[u8], state: &mut Progress, limits: &HeadLimits) -> bool {
+pub(super) fn may_continue(bytes: &[u8], state: &mut HeadProgress, limits: &HeadLimits) -> bool {
     if state.scanned <= state.line {
         return true;
     }
@@ -44,7 +44,7 @@ pub(super) fn may_continue(bytes: &[u8], state: &mut Progress, limits: &HeadLimi
 /// or `None` if it is not there yet; `state` is then where to go on.
 pub(super) fn parse(
     bytes: &[u8],
-    state: &mut Progress,
+    state: &mut HeadProgress,
     limits: &HeadLimits,
     fields: &mut FieldList,
 ) -> Result<Option<usize>, ParseError> {
@@ -77,7 +77,7 @@ pub(super) fn parse(
         let raw = bytes.get(value..end).unwrap_or_default();
         let trimmed = trim_end(raw);
         if number.wrapping_sub(1) < PROXY_CONNECTION {
-            match state.facts.learn(number, trimmed, raw) {
+            match state.framing.learn(number, trimmed, raw) {
                 Err((code, _))
                     if limits.invalid_hosts == InvalidHosts::Accept && is_about_host(code) => {}
                 Err((code, Place::Name)) => return Err(ParseError::at(code, colon)),
@@ -129,7 +129,7 @@ fn name_before_colon(rest: &[u8]) -> Option<(u16, usize)> {
     is_name.then(|| (field_name::field_name_number(name), length))
 }
 
-fn save(state: &mut Progress, line: usize, counted: u32, count: u32) {
+fn save(state: &mut HeadProgress, line: usize, counted: u32, count: u32) {
     state.line = line as u32;
     state.counted = counted;
     state.field_count = count;
@@ -141,7 +141,7 @@ fn save(state: &mut Progress, line: usize, counted: u32, count: u32) {
 /// A line without a name and colon: incomplete, or wrong.
 fn without_name(
     bytes: &[u8],
-    state: &mut Progress,
+    state: &mut HeadProgress,
     limits: &HeadLimits,
 ) -> Result<Option<usize>, ParseError> {
     let line = state.line as usize;
@@ -157,7 +157,7 @@ fn without_name(
     } else if name.is_empty()
         && state.field_count == 0
         && byte == b' '
-        && !state.facts.in_trailers()
+        && !state.framing.in_trailers()
     {
         Code::UnexpectedSpaceAfterStartLine
     } else if byte == b'\n' && name.is_empty() || byte == b' ' && is_special_in_llhttp(name) {
@@ -180,7 +180,7 @@ fn is_special_in_llhttp(name: &[u8]) -> bool {
 /// `line` is the name's number, and the indices of the colon, the value, and the byte after the value.
 fn unfinished_line(
     bytes: &[u8],
-    state: &mut Progress,
+    state: &mut HeadProgress,
     limits: &HeadLimits,
     line: (u16, usize, usize, usize),
 ) -> Result<Option<usize>, ParseError> {
@@ -188,7 +188,7 @@ fn unfinished_line(
     state.colon = colon as u32;
     check_size(state, colon, bytes, limits)?;
     state
-        .facts
+        .framing
         .check_name(number)
         .map_err(|code| ParseError::at(code, colon))?;
     if value < bytes.len() {
@@ -204,7 +204,7 @@ fn unfinished_line(
     // A line end before the value has begun says nothing about it.
     let has_begun = !start.is_empty() || !matches!(bytes.get(end), None | Some(b'\r' | b'\n'));
     let checked = if has_begun {
-        state.facts.check_start(number, checked)
+        state.framing.check_start(number, checked)
     } else {
         Ok(())
     };
@@ -227,7 +227,7 @@ fn unfinished_line(
 /// What is wrong with the end of a value, if anything.
 fn line_end(
     bytes: &[u8],
-    state: &mut Progress,
+    state: &mut HeadProgress,
     value: usize,
     end: usize,
 ) -> Result<Option<usize>, ParseError> {
@@ -256,7 +256,7 @@ fn line_end(
 
 /// Refuses what has reached `max_header_size` with the bytes before `end`.
 fn check_size(
-    state: &Progress,
+    state: &HeadProgress,
     end: usize,
     bytes: &[u8],
     limits: &HeadLimits,

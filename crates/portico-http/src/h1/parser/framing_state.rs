@@ -9,7 +9,7 @@ use crate::semantics::{ConnectionOptions, Expect, Method, field_name as name, ho
 
 /// What has been learnt from the fields so far.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Facts {
+pub(super) struct FramingState {
     content_length: u64,
     flags: u16,
 }
@@ -42,7 +42,7 @@ pub(super) enum Place {
 /// What is wrong with a value, and at which byte of it.
 type ValueError = (Code, usize);
 
-impl Facts {
+impl FramingState {
     /// At the start of a trailer section. The message is chunked, so framing fields in it are refused as they would be
     /// after `Transfer-Encoding: chunked` in the head.
     pub(super) fn trailers() -> Self {

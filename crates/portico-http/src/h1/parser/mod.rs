@@ -1,17 +1,17 @@
 //! Request heads: bytes in, [`Head`] and [`Field`]s out (RFC 9112, sections 2 to 6).
 //!
 //! `ordinary` takes the whole heads of the usual form that nearly all are. What it leaves goes to the careful parser:
-//! `request_line`, `target`, `field_lines`, with [`Progress`] for heads that come in pieces. Both hand the few fields
-//! that matter for framing and for the connection to `facts`.
+//! `request_line`, `target`, `field_lines`, with [`HeadProgress`] for heads that come in pieces. Both hand the few fields
+//! that matter for framing and for the connection to `framing_state`.
 
-mod facts;
 mod field_lines;
+mod framing_state;
 mod ordinary;
 mod progress;
 mod request_line;
 mod target;
 
-pub use progress::Progress;
+pub use progress::HeadProgress;
 
 use progress::Stage;
 
@@ -52,7 +52,7 @@ impl HeadParser {
     pub fn parse(
         &mut self,
         bytes: &[u8],
-        progress: &mut Progress,
+        progress: &mut HeadProgress,
         limits: &HeadLimits,
     ) -> Result<Option<Head>, ParseError> {
         if progress.is_fresh()
@@ -68,7 +68,7 @@ impl HeadParser {
     fn parse_carefully(
         &mut self,
         bytes: &[u8],
-        progress: &mut Progress,
+        progress: &mut HeadProgress,
         limits: &HeadLimits,
     ) -> Result<Option<Head>, ParseError> {
         let bytes = within_limit(bytes, limits);
@@ -76,17 +76,17 @@ impl HeadParser {
         let mut outcome = self.parse_from(bytes, &mut state, limits);
         if matches!(outcome, Ok(Some(_))) && !progress.is_fresh() {
             // The fields of the earlier pieces were checked but not kept.
-            state = Progress::default();
+            state = HeadProgress::default();
             outcome = self.parse_from(bytes, &mut state, limits);
         }
         let result = outcome.and_then(|end| {
-            end.map(|end| state.facts.head(&state.request, end))
+            end.map(|end| state.framing.head(&state.request, end))
                 .transpose()
         });
         *progress = if result == Ok(None) {
             state
         } else {
-            Progress::default()
+            HeadProgress::default()
         };
         if !matches!(result, Ok(Some(_))) {
             self.fields.start(0);
@@ -98,7 +98,7 @@ impl HeadParser {
     pub(super) fn parse_trailers(
         &mut self,
         bytes: &[u8],
-        progress: &mut Progress,
+        progress: &mut HeadProgress,
         limits: &HeadLimits,
     ) -> Result<Option<usize>, ParseError> {
         let bytes = within_limit(bytes, limits);
@@ -109,7 +109,7 @@ impl HeadParser {
         if fresh {
             return Ok(Some(end));
         }
-        self.fields_from(bytes, &mut Progress::trailers(), limits, true)
+        self.fields_from(bytes, &mut HeadProgress::trailers(), limits, true)
     }
 
     /// Makes the fields' offsets count from `by` bytes earlier.
@@ -128,7 +128,7 @@ impl HeadParser {
     fn parse_from(
         &mut self,
         bytes: &[u8],
-        state: &mut Progress,
+        state: &mut HeadProgress,
         limits: &HeadLimits,
     ) -> Result<Option<usize>, ParseError> {
         let fresh = state.is_fresh();
@@ -143,7 +143,7 @@ impl HeadParser {
     fn fields_from(
         &mut self,
         bytes: &[u8],
-        state: &mut Progress,
+        state: &mut HeadProgress,
         limits: &HeadLimits,
         keep: bool,
     ) -> Result<Option<usize>, ParseError> {

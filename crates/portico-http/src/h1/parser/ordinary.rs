@@ -8,7 +8,7 @@
 //! With two thirds of the careful parser's instructions: no check of each field against the limits, since a head that
 //! is smaller than `max_header_size` can't break it, and no state for heads that come in pieces.
 
-use super::facts::Facts;
+use super::framing_state::FramingState;
 use super::progress::RequestLine;
 use crate::h1::field::FieldList;
 use crate::h1::head::Head;
@@ -22,7 +22,7 @@ use crate::semantics::{Field, Span};
 #[inline]
 pub(super) fn parse(bytes: &[u8], limits: &HeadLimits, fields: &mut FieldList) -> Option<Head> {
     let (request, first_line) = request_line(bytes)?;
-    let mut facts = Facts::default();
+    let mut framing = FramingState::default();
     let mut line = first_line;
     let mut count = 0;
     let slots = fields.slots();
@@ -50,7 +50,7 @@ pub(super) fn parse(bytes: &[u8], limits: &HeadLimits, fields: &mut FieldList) -
             return None;
         }
         if number.wrapping_sub(1) < PROXY_CONNECTION {
-            learn(&mut facts, number, bytes, value, end)?;
+            learn(&mut framing, number, bytes, value, end)?;
         }
         *slots.get_mut(count)? = Field {
             name_number: number,
@@ -67,7 +67,7 @@ pub(super) fn parse(bytes: &[u8], limits: &HeadLimits, fields: &mut FieldList) -
         return None;
     }
     fields.set_count(count);
-    facts.head(&request, end).ok()
+    framing.head(&request, end).ok()
 }
 
 /// A request line with single spaces, a target that starts with a slash, and HTTP/1.0 or 1.1; and the index after it.
@@ -182,15 +182,21 @@ fn unusual_value_start(start: [u8; 2], after_colon: usize) -> Option<usize> {
 
 /// Takes in one of the fields that matter.
 #[inline(always)]
-fn learn(facts: &mut Facts, number: u16, bytes: &[u8], value: usize, end: usize) -> Option<()> {
+fn learn(
+    framing: &mut FramingState,
+    number: u16,
+    bytes: &[u8],
+    value: usize,
+    end: usize,
+) -> Option<()> {
     if number == HOST
         && scan::ends_in_plain_host(bytes.get(..end)?, end - value)
-        && facts.learn_plain_host()
+        && framing.learn_plain_host()
     {
         return Some(());
     }
     let value = bytes.get(value..end)?;
-    facts.learn(number, value, value).ok()
+    framing.learn(number, value, value).ok()
 }
 
 /// The last `length` bytes of all, at most 16, with zeros after them.

@@ -1,17 +1,17 @@
 //! How far an incomplete head has been checked.
 
-use super::facts::Facts;
+use super::framing_state::FramingState;
 use super::target::TargetState;
 use crate::semantics::Method;
 use crate::semantics::Span;
 
 /// How far the incomplete head of one connection has been checked, so that bytes are not looked at again for each
-/// byte that arrives. A new head starts with `Progress::default()`; after a complete head or an error it is that again.
+/// byte that arrives. A new head starts with `HeadProgress::default()`; after a complete head or an error it is that again.
 ///
 /// Only checked, not kept: the fields of a head that came in pieces are collected in one more pass when it is complete,
 /// so that a connection in waiting holds these few words and no list of fields.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Progress {
+pub struct HeadProgress {
     pub(super) stage: Stage,
     pub(super) target_state: TargetState,
     pub(super) request: RequestLine,
@@ -27,7 +27,7 @@ pub struct Progress {
     pub(super) counted: u32,
     /// Fields up to `line`.
     pub(super) field_count: u32,
-    pub(super) facts: Facts,
+    pub(super) framing: FramingState,
 }
 
 /// What the request line says.
@@ -56,7 +56,7 @@ pub(super) enum Stage {
     Fields,
 }
 
-impl Progress {
+impl HeadProgress {
     /// Whether nothing of the head has been seen, blank lines apart.
     #[must_use]
     pub fn is_fresh(&self) -> bool {
@@ -67,7 +67,7 @@ impl Progress {
     pub(in crate::h1) fn trailers() -> Self {
         Self {
             stage: Stage::Fields,
-            facts: Facts::trailers(),
+            framing: FramingState::trailers(),
             ..Self::default()
         }
     }

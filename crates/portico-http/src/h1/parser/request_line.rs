@@ -1,7 +1,7 @@
 //! The request line (RFC 9112, section 3), with all the forms it may have.
 
 use super::leading_blank;
-use super::progress::{Progress, Stage};
+use super::progress::{HeadProgress, Stage};
 use super::target::{self, TargetState};
 use crate::h1::error::{ParseError, ParseErrorCode as Code};
 use crate::h1::limits::HeadLimits;
@@ -11,7 +11,7 @@ use crate::semantics::Span;
 /// Parses on from `state`. False: more bytes are needed.
 pub(super) fn parse(
     bytes: &[u8],
-    state: &mut Progress,
+    state: &mut HeadProgress,
     limits: &HeadLimits,
 ) -> Result<bool, ParseError> {
     loop {
@@ -29,7 +29,7 @@ pub(super) fn parse(
 }
 
 /// Blank lines, the method, and one space.
-fn method(bytes: &[u8], state: &mut Progress) -> Result<bool, ParseError> {
+fn method(bytes: &[u8], state: &mut HeadProgress) -> Result<bool, ParseError> {
     // RFC 9112, section 2.2: ignore empty lines before the request line. llhttp takes any mix of CR and LF.
     let after_blank = bytes
         .get(state.request.start as usize..)
@@ -114,7 +114,7 @@ fn http2_preface(rest: &[u8], start: usize) -> Result<(), ParseError> {
 }
 
 /// RFC 9112, section 3 lets a recipient take a run of spaces for one; llhttp does.
-fn before_target(bytes: &[u8], state: &mut Progress) -> bool {
+fn before_target(bytes: &[u8], state: &mut HeadProgress) -> bool {
     if !skip_spaces(bytes, state) {
         return false;
     }
@@ -130,7 +130,7 @@ fn before_target(bytes: &[u8], state: &mut Progress) -> bool {
     true
 }
 
-fn target(bytes: &[u8], state: &mut Progress, limits: &HeadLimits) -> Result<bool, ParseError> {
+fn target(bytes: &[u8], state: &mut HeadProgress, limits: &HeadLimits) -> Result<bool, ParseError> {
     let start = state.request.target.offset as usize;
     let outcome = target::advance(
         &mut state.target_state,
@@ -168,7 +168,7 @@ fn target(bytes: &[u8], state: &mut Progress, limits: &HeadLimits) -> Result<boo
 }
 
 /// Spaces, the version (RFC 9112, section 2.3) and the end of the line.
-fn after_target(bytes: &[u8], state: &mut Progress) -> Result<bool, ParseError> {
+fn after_target(bytes: &[u8], state: &mut HeadProgress) -> Result<bool, ParseError> {
     let first = (state.request.target.offset + state.request.target.length) as usize + 1;
     if matches!(bytes.get(first), Some(b'\t' | b'\x0c')) {
         // To llhttp this still belongs to the target.
@@ -230,7 +230,7 @@ fn after_target(bytes: &[u8], state: &mut Progress) -> Result<bool, ParseError> 
 }
 
 /// Moves `scanned` past spaces. False if nothing follows them yet.
-fn skip_spaces(bytes: &[u8], state: &mut Progress) -> bool {
+fn skip_spaces(bytes: &[u8], state: &mut HeadProgress) -> bool {
     let rest = bytes.get(state.scanned as usize..).unwrap_or_default();
     let spaces = rest.iter().take_while(|&&byte| byte == b' ').count();
     state.scanned += spaces as u32;
