@@ -40,7 +40,7 @@ impl Transport {
 
     /// The protocol of the handshake (ALPN), until its facts are forgotten.
     pub(crate) fn alpn(&self) -> Option<&[u8]> {
-        self.tls.as_ref()?.facts()?.alpn.as_deref()
+        self.tls.as_ref()?.session_info()?.alpn.as_deref()
     }
 
     pub(crate) fn is_handshaking(&self) -> bool {

@@ -1,7 +1,7 @@
 // Generated from crates/portico-channel/src/layout by `make generate`. Do not edit.
 
 export const LAYOUT_VERSION = 2;
-export const FINGERPRINT = 2366781418;
+export const FINGERPRINT = 1491892230;
 export const SLOT_BITS = 20;
 export const SLOT_MASK = 1048575;
 export const GENERATION_BITS = 11;
