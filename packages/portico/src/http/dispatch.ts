@@ -65,10 +65,11 @@ function handle(exchange: Exchange): void {
 
 /** Node's `optimizeEmptyRequests` asks for the fields, not for what they say. */
 function hasNoBody(exchange: Exchange): boolean {
+  if (exchange.connection.isStream) return (exchange.flags & REQUEST_FLAG_COMPLETE) !== 0;
   return (exchange.flags & (layout.REQUEST_FLAG_CHUNKED)) === 0 && requestField(exchange, 'content-length') === undefined;
 }
 
-/** Requests that the server answers itself, or that have events of their own. Only HTTP/1.1 has them. */
+/** Requests that the server answers itself, or that have events of their own. HTTP/1.0 has none of them. */
 function special(exchange: Exchange, request: Request, response: Response): void {
   const { flags, connection } = exchange;
   const { server } = connection.server;
@@ -88,6 +89,8 @@ function special(exchange: Exchange, request: Request, response: Response): void
       return;
     }
     if (expectation(exchange, request, response)) return;
+  } else if (connection.isStream && expectation(exchange, request, response)) {
+    return;
   }
   server.emit('request', request as never, response as never);
 }

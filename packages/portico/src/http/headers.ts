@@ -30,10 +30,9 @@ export interface FieldTable {
   base: number;
 }
 
-/** The fields as an object, in Node's way. */
-export function readHeaders(table: FieldTable, join: boolean): Headers {
+/** The fields as an object, in Node's way; `headers`: what it has already. */
+export function readHeaders(table: FieldTable, join: boolean, headers: Headers = {}): Headers {
   const { words, text, base } = table;
-  const headers: Headers = {};
   const end = table.at + table.count * Field.WORDS;
   for (let at = table.at; at < end; at += Field.WORDS) {
     const name = fieldName(words, at, text, base);

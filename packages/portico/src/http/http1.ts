@@ -1,5 +1,6 @@
 /** HTTP/1 as the lane sees it: a connection's events, and what its socket asks. */
 
+import { EventRequest } from '../generated/layout';
 import type { Connection } from '../lane/connection';
 import { sharedConnection } from '../lane/errors';
 import type { Protocol } from '../lane/protocol';
@@ -15,13 +16,20 @@ import { flushPending, flushWritten } from './response-write';
 import { attachSocket } from './socket-events';
 import { receivedSoFar } from './upgrade';
 
-class Http1 extends Pipeline implements Protocol {
-  beginRequest(at: number): void { receiveRequest(this, at); }
+/** The protocol of a connection whose requests come one behind the other. */
+export class Http1 extends Pipeline implements Protocol {
+  beginRequest(at: number): void {
+    if (this.requests === 0 && isOfStreams(this.connection, at)) this.connection.server.beginStreams(this.connection).beginRequest(at);
+    else receiveRequest(this, at);
+  }
+
+
   receiveBody(sequence: number, chunk: Buffer, isLast: boolean): void { receiveChunk(this, sequence, chunk, isLast); }
   endBody(at: number): void { receiveEnd(this, at); }
   receivedSoFar(bytes: Buffer): void { receivedSoFar(this, bytes); }
   flushed(count: number, queuedBytes: number): void { flushed(this, count, queuedBytes); }
   flushedOf(sequence: number, count: number, queuedBytes: number): void { flushedOf(this, sequence, count, queuedBytes); }
+  reset(): void { /* A peer ends the connection, with all its requests. */ }
   clientError(at: number): void { clientError(this, at); }
   requestTimedOut(): void { requestTimedOut(this); }
   peerEnded(): void { peerEnded(this); }
@@ -46,6 +54,11 @@ class Http1 extends Pipeline implements Protocol {
   endAnswer(): boolean {
     return this.current?.raw?.end() ?? false;
   }
+}
+
+/** Whether a request has come in a stream: the first one tells what the connection speaks. */
+function isOfStreams({ lane: { slab: { words } } }: Connection, at: number): boolean {
+  return (words[at + EventRequest.MAJOR_VERSION] >>> EventRequest.MAJOR_VERSION_SHIFT & EventRequest.MAJOR_VERSION_MASK) > 1;
 }
 
 /** Begins HTTP/1 on a connection. */

@@ -143,8 +143,9 @@ export class Pipeline {
     const { current, connection, connection: { token, lane: { writer } } } = this;
     if (current === null || current.ended && current.headSent) return connection.refuse();
     if (current.headSent || current.pending !== null || current.ended) return;
-    writer.respond(token, current.sequence, layout.RESPONSE_FLAG_END | layout.RESPONSE_FLAG_CLOSE, status, 0, reason, fields, undefined, 0, undefined, 0);
-    connection.destroying = true;
+    writer.respond(token, current.sequence, layout.RESPONSE_FLAG_END | connection.closeFlag, status, 0, reason, fields, undefined, 0, undefined, 0);
+    if (connection.isStream) current.headSent = current.ended = true;
+    else connection.destroying = true;
   }
 }
 

@@ -73,9 +73,9 @@ export class RawAnswer {
   end(): boolean {
     this.#dropHalfHead();
     if (!this.#hasBegun || this.#ended || this.exchange.ended) return this.#hasBegun;
-    const { connection: { token, lane: { writer } }, sequence } = this.exchange;
+    const { connection: { token, closeFlag, lane: { writer } }, sequence } = this.exchange;
     this.#ended = true;
-    writer.data(token, sequence, layout.RESPONSE_FLAG_END | layout.RESPONSE_FLAG_CLOSE, '', 0, 'latin1');
+    writer.data(token, sequence, layout.RESPONSE_FLAG_END | closeFlag, '', 0, 'latin1');
     return true;
   }
 
@@ -86,12 +86,12 @@ export class RawAnswer {
   }
 
   #begin(head: ParsedHead, body: Buffer, writer: CommandWriter): void {
-    const { connection: { token }, sequence, response } = this.exchange;
+    const { connection: { token, closeFlag }, sequence, response } = this.exchange;
     this.#hasBegun = true;
     this.#head = Buffer.alloc(0);
     this.exchange.head = { status: head.status, reason: head.reason, lines: head.lines, bits: 0, contentLength: 0, template: 0 };
     this.exchange.headSent = response._last = true;
-    writer.respond(token, sequence, layout.RESPONSE_FLAG_CLOSE, head.status, 0, head.reason, head.lines,
+    writer.respond(token, sequence, closeFlag, head.status, 0, head.reason, head.lines,
       body.byteLength === 0 ? undefined : body, body.byteLength, undefined, 0);
   }
 }

@@ -1,7 +1,7 @@
 /** The head of a request as its record has it, and the objects that programs read its fields from. */
 
 import { Buffer } from 'node:buffer';
-import { EventRequest, Field, RecordHead } from '../generated/layout';
+import { EventRequest, Field, RecordHead, REQUEST_FLAG_COMPLETE, REQUEST_FLAG_UPGRADE } from '../generated/layout';
 import { kExchange, type Exchange } from './exchange';
 import { readDistinct, readField, readHeaders, readRaw, type FieldTable, type Headers } from './headers';
 import { limitsRawHeaders, stockRequest } from './stock';
@@ -54,7 +54,34 @@ const PART_FIELDS = 31;
 /** Names and values as received. */
 export function rawHeaders(exchange: Exchange): string[] {
   const { maxFields } = exchange.connection.server;
-  return readRaw(table(exchange, limitsRawHeaders ? maxFields : Math.ceil(maxFields / PART_FIELDS) * PART_FIELDS));
+  const raw = readRaw(table(exchange, limitsRawHeaders ? maxFields : Math.ceil(maxFields / PART_FIELDS) * PART_FIELDS));
+  return exchange.connection.isStream ? [...impliedFields(exchange), ...raw] : raw;
+}
+
+/**
+ * What a stream's request says without a field, as names and values: the authority that it is for, and that it has a body
+ * whose length is not known, which programs written for HTTP/1 find out by `transfer-encoding`.
+ */
+function impliedFields(exchange: Exchange): string[] {
+  const fields: string[] = [];
+  const host = authority(exchange);
+  if (host !== '' && requestField(exchange, 'host') === undefined) fields.push('host', host);
+  const isMeasured = (exchange.flags & (REQUEST_FLAG_COMPLETE | REQUEST_FLAG_UPGRADE)) !== 0 || requestField(exchange, 'content-length') !== undefined;
+  if (!isMeasured) fields.push('transfer-encoding', 'chunked');
+  return fields;
+}
+
+function authority({ slab: { words, bytes }, at }: Exchange): string {
+  const start = (at << 2) + words[at + EventRequest.AUTHORITY_OFFSET];
+  return bytes.latin1Slice(start, start + words[at + EventRequest.AUTHORITY_LENGTH]);
+}
+
+/** Fields in the place of those that were received. */
+export function giveFields(exchange: Exchange, request: object, raw: string[]): void {
+  (request as Fields).rawHeaders = raw;
+  const headers: Headers = {};
+  addLines(exchange, raw, headers);
+  exchange.headers = headers;
 }
 
 /** Fields by name, from what a program may have put in place of those that were received. */
@@ -63,7 +90,13 @@ function distinct(exchange: Exchange, { rawHeaders: raw }: Fields): Record<strin
   return readDistinct(raw.length > most ? raw.slice(0, most) : raw);
 }
 
-/** HTTP/1.x: the x. */
+/** The version: what stands before the dot. */
+export function majorVersion(exchange: Exchange): number {
+  const word = exchange.slab.words[exchange.at + EventRequest.MAJOR_VERSION];
+  return word >>> EventRequest.MAJOR_VERSION_SHIFT & EventRequest.MAJOR_VERSION_MASK;
+}
+
+/** And behind it. */
 export function minorVersion(exchange: Exchange): number {
   const word = exchange.slab.words[exchange.at + EventRequest.MINOR_VERSION];
   return word >>> EventRequest.MINOR_VERSION_SHIFT & EventRequest.MINOR_VERSION_MASK;
@@ -84,7 +117,8 @@ export function defineFields(prototype: object): void {
     get(this: Fields): unknown {
       const exchange = this[kExchange];
       if (exchange === undefined) return stockHeaders.get?.call(this);
-      return exchange.headers ??= readHeaders(table(exchange), joins(exchange));
+      return exchange.headers ??= readHeaders(table(exchange), joins(exchange),
+        exchange.connection.isStream ? addLines(exchange, impliedFields(exchange), {}) : undefined);
     },
     set(this: Fields, value: Exchange['headers']): void {
       const exchange = this[kExchange];
@@ -124,7 +158,10 @@ function joins(exchange: Exchange): boolean {
 }
 
 function joinTrailers(exchange: Exchange, into: Headers): Headers {
-  const raw = exchange.rawTrailers ?? [];
+  return addLines(exchange, exchange.rawTrailers ?? [], into);
+}
+
+function addLines(exchange: Exchange, raw: string[], into: Headers): Headers {
   const add = stockRequest._addHeaderLine as (this: object, name: string, value: string, into: Headers) => void;
   for (let at = 0; at < raw.length; at += 2) add.call({ joinDuplicateHeaders: joins(exchange) }, raw[at], raw[at + 1], into);
   return into;

@@ -19,7 +19,7 @@ import type { Response } from './server-response';
 import { hasOwnDetach } from './socket-turns';
 import { finishesEarly, stockResponse } from './stock';
 
-const { RESPONSE_FLAG_END, RESPONSE_FLAG_ACK, RESPONSE_FLAG_CLOSE } = layout;
+const { RESPONSE_FLAG_END, RESPONSE_FLAG_ACK } = layout;
 type Stock = Record<string, (this: unknown, ...args: unknown[]) => unknown>;
 const stock = stockResponse as Stock;
 
@@ -114,11 +114,11 @@ export function finishOutput(response: Response, exchange: Exchange, chunk: Chun
     return;
   }
   const noticed = isNoticed(response, exchange);
-  const trailer = response._trailer !== '' && response.chunkedEncoding && response._hasBody ? response._trailer : '';
+  const trailer = response._trailer !== '' && (response.chunkedEncoding || connection.isStream) && response._hasBody ? response._trailer : '';
   const early = noticed && exchange.isCurrent && exchange.unsentBytes + exchange.pendingBytes + length <= WRITTEN_AT_ONCE_BYTES;
   let flags = noticed && !early ? RESPONSE_FLAG_END | RESPONSE_FLAG_ACK : RESPONSE_FLAG_END;
   if (response._last) {
-    flags |= RESPONSE_FLAG_CLOSE;
+    flags |= connection.closeFlag;
     connection.ending = true;
   }
   exchange.acknowledged = noticed;

@@ -160,7 +160,7 @@ function decideFraming(response: Response, exchange: Exchange, head: Head): void
   if ((bits & (field.FIELD_CONTENT_LENGTH | field.FIELD_TRANSFER_ENCODING)) === 0) flags |= lengthFlags(response, exchange, bits);
   if ((bits & field.FIELD_TRAILER) !== 0 && !response.chunkedEncoding) throw trailerInvalid();
   if (response.chunkedEncoding && response._hasBody) flags |= layout.RESPONSE_FLAG_CHUNKED;
-  if (response._last) flags |= layout.RESPONSE_FLAG_CLOSE;
+  if (response._last) flags |= exchange.connection.closeFlag;
   exchange.headFlags = flags;
 }
 

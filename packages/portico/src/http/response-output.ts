@@ -46,7 +46,8 @@ function writeHead(this: Response, statusCode: number, reason?: unknown, headers
   if (exchange === undefined) return stock.writeHead.call(this, statusCode, reason, headers) as Response;
   if (exchange.head !== null) throw headersSent('write');
   const status = statusCode | 0;
-  if (status < 100 || status > 999) throw invalidStatusCode(statusCode);
+  // In a stream, an interim answer in the place of the answer would leave it open for ever.
+  if (status < 100 || status > 999 || status < 200 && exchange.connection.isStream) throw invalidStatusCode(statusCode);
   if (typeof reason === 'string') {
     this.statusMessage = reason;
   } else {
@@ -148,6 +149,8 @@ function writeRaw(this: Response, data: unknown, encoding?: unknown, callback?: 
   const { connection } = exchange;
   if (connection.closed || connection.destroying) return false;
   const bytes = typeof data === 'string' ? Buffer.from(data, encoding as BufferEncoding) : Buffer.from(data as Uint8Array);
+  // Behind the head of an answer there can be no interim one.
+  if (connection.isStream && exchange.headSent && readInterim(bytes) !== undefined) return false;
   if (connection.isShared) RawAnswer.of(exchange).write(bytes);
   else writeUnshared(exchange, bytes);
   if (typeof callback === 'function') process.nextTick(callback as Callback, null);

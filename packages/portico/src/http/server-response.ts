@@ -107,7 +107,7 @@ export function makeResponse(exchange: Exchange): Response {
     : constructResponse(server.serverResponse, exchange);
   if (exchange.method === 'HEAD') response._hasBody = false;
   if ((exchange.flags & REQUEST_FLAG_KEEP_ALIVE) === 0) response.shouldKeepAlive = false;
-  if (minorVersion(exchange) === 0) {
+  if (minorVersion(exchange) === 0 && !exchange.connection.isStream) {
     response.useChunkedEncodingByDefault = /(?:^|\W)chunked(?:$|\W)/i.test(requestField(exchange, 'te') ?? '');
   }
   if (server.uniqueHeaders !== null) response[kUniqueHeaders] = server.uniqueHeaders;

@@ -12,10 +12,12 @@ import { PrefixHandle } from '../host/prefix-handle';
 import { enumerateAsNode } from '../node/enumerability';
 import { HEAD_BYTES } from '../generated/layout';
 import { attachmentOf, maxHeaderSizeOf, type AttachedServer, type ServerObject, type SettingName } from '../lane/attached-server';
+import { BOTH_VERSIONS, speaksHttp2 } from '../native/http2-setting';
 import { interceptHandle, leaveListening } from '../lane/listen-handle';
 import { kConnection } from '../lane/socket';
 import { leaveToNode } from '../lane/stock-server';
 import { beginHttp1 } from './http1';
+import { beginStreams } from './streams';
 import { carryFunction, carryOver } from '../node/carry-over';
 import { kIncomingMessage, kOptimizeEmptyRequests, kServerResponse, kUniqueHeaders, sampleServer, stockConnectionListener,
   StockIncomingMessage, stockServer, StockServer, StockServerResponse } from './stock';
@@ -95,6 +97,8 @@ export function classesOf(server: object): Options {
 export function initializeServer(server: object, options: object): void {
   const attached = attachmentOf(server);
   attached.beginProtocol = beginHttp1;
+  attached.beginStreams = beginStreams;
+  if (speaksHttp2()) attached.protocols = BOTH_VERSIONS;
   const { IncomingMessage, ServerResponse } = options as Options;
   const internals = server as Record<symbol, unknown>;
   if (IncomingMessage) attached.incomingMessage = IncomingMessage as AttachedServer['incomingMessage'];

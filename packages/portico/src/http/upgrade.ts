@@ -9,6 +9,8 @@ import type { Pipeline } from './pipeline';
 import { takeBytes } from '../lane/slab';
 import { releaseFromHttp } from './socket-events';
 import { readsUpgradeBody } from './stock';
+import { upgradeStream } from './stream-upgrade';
+import { stopFlow, wantsUpgrade } from './taking-over';
 import { UpgradeStream } from './upgrade-stream';
 
 /** A request that becomes a byte stream behind its body. */
@@ -21,6 +23,10 @@ export interface Upgrading {
 /** Gives the connection to 'upgrade' or 'connect'. False: no listener wants the upgrade, answer the request as usual. */
 export function upgrade(exchange: Exchange, request: Request): boolean {
   const { connection, connection: { server: { server } } } = exchange;
+  if (connection.isStream) {
+    upgradeStream(exchange, request);
+    return true;
+  }
   const isConnect = exchange.method === 'CONNECT';
   const wanted = isConnect || wantsUpgrade(server, request);
   if (!wanted) {
@@ -84,22 +90,4 @@ function emitWithSocket(connection: Connection, event: 'connect' | 'upgrade', re
   releaseFromHttp(laneSocket);
   stopFlow(laneSocket);
   connection.server.server.emit(event, request as never, laneSocket, head);
-}
-
-/** For its new owner the stream has not begun to flow. */
-function stopFlow(socket: object): void {
-  (socket as { readableFlowing: boolean | null }).readableFlowing = null;
-}
-
-interface Upgradable {
-  listenerCount(event: string): number;
-  shouldUpgradeCallback?: (request: unknown) => boolean;
-}
-
-function wantsUpgrade(server: Upgradable, request: Request): boolean {
-  const { shouldUpgradeCallback } = server;
-  // Older versions of Node have no such option, and do what its default does.
-  return shouldUpgradeCallback === undefined
-    ? server.listenerCount('upgrade') > 0
-    : Boolean(shouldUpgradeCallback.call(server, request));
 }

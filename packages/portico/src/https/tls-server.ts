@@ -7,6 +7,7 @@ import type { Socket } from 'node:net';
 import { currentLane } from '../lane/lane';
 import { isHeard } from '../node/observation';
 import type { Engine } from '../native/binding';
+import { BOTH_VERSIONS, H2, speaksHttp2 } from '../native/http2-setting';
 import type { HandshakeSettings } from '../tls/context-options';
 import type { RecordedOptions } from '../tls/secure-context';
 import { appendKeyLog, keyLogFile } from './flags';
@@ -34,6 +35,8 @@ export interface TlsServerObject extends Server {
 
 /** Options of the constructor that Node keeps to itself. */
 export interface HandshakeOptions {
+  ALPNProtocols?: unknown;
+  ALPNCallback?: unknown;
   SNICallback?: (this: Socket, servername: string, callback: (error: Error | null, context?: object) => void) => void;
   handshakeTimeout?: number;
 }
@@ -87,10 +90,20 @@ export class TlsServer implements TlsProvider {
     return {
       requestCert: server.requestCert,
       rejectUnauthorized: server.rejectUnauthorized,
-      alpn: server.ALPNCallback ? [] : protocolNames(server.ALPNProtocols),
+      alpn: server.ALPNCallback ? [] : this.#protocols(),
       ticketKeys: this.#ticketKeys,
       keyLog: this.#keyLog,
     };
+  }
+
+  /**
+   * What the server says that it speaks. With `PORTICO_HTTP2`, HTTP/2 comes first, unless the program has said what it
+   * speaks: Node's constructor puts HTTP/1.1 where it has not.
+   */
+  #protocols(): string[] {
+    const { ALPNProtocols, ALPNCallback } = this.#options;
+    const isGiven = ALPNProtocols !== undefined && ALPNProtocols !== null || Boolean(ALPNCallback);
+    return !isGiven && speaksHttp2() ? [...BOTH_VERSIONS] : protocolNames(this.#server.ALPNProtocols);
   }
 
   /** Makes the contexts again, for new options or keys; connections from now on use them. */
@@ -149,6 +162,8 @@ export class TlsServer implements TlsProvider {
       askServerName: this.#options.SNICallback !== undefined && this.#options.SNICallback !== null,
       askAlpn: Boolean(this.#server.ALPNCallback),
       handshakeTimeout: this.#options.handshakeTimeout || HANDSHAKE_TIMEOUT_MS,
+      // Which of them a connection speaks is the handshake's decision.
+      ...(Boolean(this.#server.ALPNCallback) || this.#protocols().includes(H2) ? { protocols: BOTH_VERSIONS } : {}),
       // Else the engine tells of a connection with its first request, and of one without any not at all.
       ...(this.#isWatched ? { notifyOpen: true } : {}),
     };
@@ -184,7 +199,7 @@ export class TlsServer implements TlsProvider {
 
   /** The SecureContext that the connection's name chose; undefined: the server's own. */
   #contextOf(connection: TlsConnection): object | undefined {
-    return this.#chosen.get(connection) ?? findContext(this.#named, connection.secure?.servername ?? '');
+    return this.#chosen.get(connection.origin) ?? findContext(this.#named, connection.secure?.servername ?? '');
   }
 
   secure(connection: TlsConnection): boolean {

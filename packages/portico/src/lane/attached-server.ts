@@ -69,6 +69,10 @@ export class AttachedServer {
   };
   /** What its connections speak. Set before the server listens. */
   beginProtocol!: BeginProtocol;
+  /** And if its requests turn out to be streams. */
+  beginStreams!: BeginProtocol;
+  /** The versions of HTTP that its listener takes, as ALPN names them; undefined: HTTP/1. A TLS server's provider tells its own. */
+  protocols: readonly string[] | undefined = undefined;
   /** Classes given as options; undefined: ours. */
   incomingMessage: (new (socket: unknown) => object) | undefined = undefined;
   serverResponse: (new (request: unknown, options: object) => object) | undefined = undefined;
@@ -192,8 +196,14 @@ export class AttachedServer {
     this.lane.writer.submit();
     this.lane.engine.closeListener(this.listener);
     // A host has the certificates of its applications.
-    if (!this.#whenDrained.has(this.lane)) this.provider?.detached(this.listener);
+    if (!this.#whenDrained.has(this.lane)) this.#closed(this.lane);
     this.#forgetIfDrained();
+  }
+
+  /** A listener of our own has closed. Connections of HTTP/2 are told now to end when their streams have. */
+  #closed(lane: Lane): void {
+    if (this.protocolsOf(lane) !== undefined) this.closeIdleConnections();
+    this.provider?.detached(this.listener);
   }
 
   /** A closed listener without connections has no more events. */
@@ -286,7 +296,13 @@ export class AttachedServer {
       keepAliveInitialDelay: (server.keepAliveInitialDelay ?? 0) * 1000,
       highWaterMark: server.highWaterMark ?? 64 * 1024,
       ...this.#tlsOptions(lane),
+      protocols: this.protocolsOf(lane),
     };
+  }
+
+  /** What the listener takes: undefined is HTTP/1 alone. */
+  protocolsOf(lane: Lane): readonly string[] | undefined {
+    return this.provider === undefined ? this.protocols : this.#tlsOptions(lane).protocols;
   }
 
   /** Whether connections are announced when they are accepted, and not with their first request. */

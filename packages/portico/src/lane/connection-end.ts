@@ -63,6 +63,18 @@ function connectionLost(connection: Connection): void {
   connection.server.connectionGone();
 }
 
+/** A stream is over, by its end or before it; its connection may go on. */
+export function streamGone(stream: Connection): void {
+  if (stream.closed) return;
+  stream.close();
+  failAcks(stream);
+  const { existingSocket } = stream;
+  if (existingSocket === null) stream.protocol.abandon();
+  else if (!existingSocket.destroyed) endSocket(stream);
+  stream.runCloseCallbacks();
+  stream.resource.emitDestroy();
+}
+
 /** Whether a reset of a connection whose socket the program does not hold can be seen all the same. */
 function isReported(connection: Connection): boolean {
   return connection.errno !== 0 && !connection.tunnel && (connection.protocol.isAnswering || isHeard(connection.server.server, 'clientError'));

@@ -19,6 +19,9 @@ import type { WrittenAhead } from './socket-writes';
 import { createSocket, pushReceived, showPaused, type LaneSocket } from './socket';
 import type { WrittenChunk } from './writer';
 
+/** A write without bytes. */
+const NOTHING: readonly WrittenChunk[] = [{ chunk: '', encoding: 'latin1' }];
+
 /** What surely fits into a socket's buffer. */
 export const WRITTEN_AT_ONCE_BYTES = 16 * 1024;
 
@@ -41,9 +44,11 @@ export class Connection implements TlsConnection {
   readonly server: AttachedServer;
   readonly flags: number;
   /** One asynchronous scope for all that happens on the connection, as the parser has in Node. */
-  readonly resource = new AsyncResource('HTTPINCOMINGMESSAGE', { requireManualDestroy: true });
+  readonly resource: AsyncResource;
   /** Its requests and answers. */
-  readonly protocol: Protocol;
+  protocol: Protocol;
+  /** Its requests are streams, each with a connection object of its own; this one has no answers. */
+  hasStreams = false;
   /** Bytes pass as they are: upgraded, or CONNECT. */
   tunnel = false;
   /** They will behind the body that is arriving. */
@@ -86,13 +91,15 @@ export class Connection implements TlsConnection {
   /** Both ends' addresses; their place in the lane's table while the connection is open. */
   #addresses: Addresses | number;
 
-  private constructor(lane: Lane, server: AttachedServer, token: number, flags: number, addresses: Addresses | number) {
+  protected constructor(lane: Lane, server: AttachedServer, token: number, flags: number, addresses: Addresses | number,
+    begin = server.beginProtocol, requireManualDestroy = true) {
+    this.resource = new AsyncResource('HTTPINCOMINGMESSAGE', { requireManualDestroy });
     this.lane = lane;
     this.server = server;
     this.token = token;
     this.flags = flags;
     this.#addresses = addresses;
-    this.protocol = server.beginProtocol(this);
+    this.protocol = begin(this);
   }
 
   /** The connection that an `OPEN` record tells of. */
@@ -116,10 +123,10 @@ export class Connection implements TlsConnection {
   }
 
   get laneSocket(): LaneSocket {
-    return this.#socket ?? this.#makeSocket();
+    return this.#socket ?? this.makeSocket();
   }
 
-  #makeSocket(): LaneSocket {
+  protected makeSocket(): LaneSocket {
     const { provider } = this.server;
     const socket = this.resource.runInAsyncScope(() => (provider === undefined
       ? createSocket(this)
@@ -127,6 +134,27 @@ export class Connection implements TlsConnection {
     // A socket asked for after the end is one that has ended; its 'close' has been, as far as programs can tell.
     if (this.destroying || this.closed && this.errno === 0) socket.destroy(this.error);
     return socket;
+  }
+
+  /** The connection has turned out to speak another protocol than the one that it began with. */
+  speak(protocol: Protocol): void {
+    this.protocol = protocol;
+    this.hasStreams = true;
+  }
+
+  /** Whether this is one stream of a connection, and not a connection. */
+  get isStream(): boolean {
+    return false;
+  }
+
+  /** The connection that this is a stream of; else itself. */
+  get origin(): Connection {
+    return this;
+  }
+
+  /** What an answer's record says where the connection ends behind it. */
+  get closeFlag(): number {
+    return layout.RESPONSE_FLAG_CLOSE;
   }
 
   /** The socket's constructor tells of it before it is complete. */
@@ -198,7 +226,7 @@ export class Connection implements TlsConnection {
   /** Of a request's body only the end is told from now on. Who listens to the socket's bytes gets them all the same. */
   discardBody(sequence: number): void {
     if (this.closed || this.destroying || this.tapped) return;
-    this.lane.writer.aboutRequest(layout.COMMAND_DISCARD, this.token, sequence);
+    this.lane.writer.discard(this.token, sequence);
   }
 
   /**
@@ -207,15 +235,22 @@ export class Connection implements TlsConnection {
    */
   write(chunk: string | Uint8Array, length: number, encoding: BufferEncoding | undefined, acknowledged: Acknowledged): void {
     const atOnce = this.rawBytes + length <= WRITTEN_AT_ONCE_BYTES;
-    this.lane.writer.raw(this.token, this.#noteWrite(length, atOnce ? null : acknowledged), chunk, length, encoding);
+    this.sendRaw(this.#noteWrite(length, atOnce ? null : acknowledged), [{ chunk, encoding: encoding as BufferEncoding }], length);
     if (atOnce) acknowledged(null);
   }
 
   /** The same of several chunks that leave in one record; they have fewer than `EXTERNAL_BYTES`. */
   writeJoined(chunks: readonly WrittenChunk[], length: number, acknowledged: Acknowledged): void {
     const atOnce = this.rawBytes + length <= WRITTEN_AT_ONCE_BYTES;
-    this.lane.writer.rawJoined(this.token, this.#noteWrite(length, atOnce ? null : acknowledged), chunks, length);
+    this.sendRaw(this.#noteWrite(length, atOnce ? null : acknowledged), chunks, length);
     if (atOnce) acknowledged(null);
+  }
+
+  /** Writes the record of one chunk, or of several with fewer than `EXTERNAL_BYTES` together. */
+  protected sendRaw(flags: number, chunks: readonly WrittenChunk[], length: number): void {
+    const { token, lane: { writer } } = this;
+    if (chunks.length === 1) writer.raw(token, flags, chunks[0].chunk, length, chunks[0].encoding);
+    else writer.rawJoined(token, 0, flags, chunks, length);
   }
 
   /** Keeps account of a write. Returns the flags of its record: in a tunnel the engine is asked where a callback waits, and now and then. */
@@ -230,7 +265,7 @@ export class Connection implements TlsConnection {
 
   /** Bytes can't go out as they are: answers of other servers go the same way. */
   get isShared(): boolean {
-    return this.lane.isShared && !this.tunnel && !this.upgrading && !this.refused;
+    return (this.lane.isShared || this.hasStreams) && !this.tunnel && !this.upgrading && !this.refused;
   }
 
   /** Calls back when the kernel has all that was written. */
@@ -239,7 +274,7 @@ export class Connection implements TlsConnection {
       process.nextTick(acknowledged, null);
       return;
     }
-    this.lane.writer.raw(this.token, this.#noteWrite(0, acknowledged), '', 0, 'latin1');
+    this.sendRaw(this.#noteWrite(0, acknowledged), NOTHING, 0);
   }
 
   /** The kernel has the oldest write. */
@@ -330,6 +365,11 @@ export class Connection implements TlsConnection {
   setTimeout(milliseconds: number): void {
     this.timeoutMs = milliseconds;
     if (!this.closed) this.lane.writer.setTimeout(this.token, milliseconds);
+  }
+
+  /** Whether the connection keeps the event loop alive. */
+  setRef(referenced: boolean): void {
+    if (!this.closed) this.lane.engine.setConnectionRef(this.token, referenced);
   }
 
   /** TCP options: 0 off, 1 on, 2 leave as it is. */

@@ -2,9 +2,9 @@
 
 import { nodeError } from '../node/error';
 
-/** `ERR_PORTICO_SHARED_CONNECTION`: what would reach into the answers of other servers on the connection of a host. */
+/** `ERR_PORTICO_SHARED_CONNECTION`: what would reach into other answers on the connection, those of other servers or of other streams. */
 export function sharedConnection(why: string): Error {
-  return nodeError('ERR_PORTICO_SHARED_CONNECTION', `This connection is shared with other servers behind a host: ${why}.`);
+  return nodeError('ERR_PORTICO_SHARED_CONNECTION', `This connection carries other answers too, as one behind a host and one of HTTP/2 do: ${why}.`);
 }
 
 /** `ERR_HTTP_SOCKET_ENCODING`. */

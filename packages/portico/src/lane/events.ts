@@ -111,6 +111,7 @@ function dispatchScoped(connection: Connection, kind: number, at: number): void 
     case layout.EVENT_END: return protocol.endBody(at);
     case layout.EVENT_FLUSHED: return receiveFlushed(connection, at);
     case layout.EVENT_CLOSED: return closed(connection, at);
+    case layout.EVENT_RESET: return protocol.reset(words[at + layout.EventReset.SEQUENCE]);
     case layout.EVENT_PEER_END: return peerEnded(connection, flagsOf(words, at));
     case layout.EVENT_CLIENT_ERROR: return protocol.clientError(at);
     case layout.EVENT_TIMEOUT: return timedOut(connection, words[at + layout.EventTimeout.DEADLINE]);
@@ -176,7 +177,7 @@ function timedOut(connection: Connection, kind: number): void {
 }
 
 /** Without a socket or a listener that could stop it, there is nothing to ask. */
-function inactive(connection: Connection): void {
+export function inactive(connection: Connection): void {
   const { protocol } = connection;
   const unheard = !connection.hasSocket && !protocol.isAnswering && !protocol.isReceiving && !isHeard(connection.server.server, 'timeout');
   if (connection.transport?.timeout) connection.transport.emit('timeout');

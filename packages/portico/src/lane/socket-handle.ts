@@ -62,13 +62,11 @@ export class SocketHandle {
   }
 
   ref(): void {
-    const { lane, token, closed } = this.#connection;
-    if (!closed) lane.engine.setConnectionRef(token, true);
+    this.#connection.setRef(true);
   }
 
   unref(): void {
-    const { lane, token, closed } = this.#connection;
-    if (!closed) lane.engine.setConnectionRef(token, false);
+    this.#connection.setRef(false);
   }
 
   hasRef(): boolean {

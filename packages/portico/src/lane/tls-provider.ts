@@ -14,7 +14,7 @@ export const tlsProvider = Symbol('portico.tls-provider');
 
 /** The part of a listener's options that TLS decides. They come after the lane's own, and replace them. */
 export type TlsListenerOptions = Pick<ListenerOptions, 'tls' | 'askServerName' | 'askAlpn' | 'handshakeTimeout'>
-  & Partial<Pick<ListenerOptions, 'notifyOpen'>>;
+  & Partial<Pick<ListenerOptions, 'notifyOpen' | 'protocols'>>;
 
 /** What a `SECURE` event says, decoded by the lane; the byte arrays are copies. */
 export interface SecureInfo {
@@ -49,6 +49,8 @@ export interface SecureInfo {
 export interface TlsConnection {
   /** Set by the lane before `secure` is called; undefined during the handshake. */
   secure: SecureInfo | undefined;
+  /** The connection that this is a stream of; else itself. */
+  readonly origin: TlsConnection;
   /** The connection's socket, made on first touch by `TlsProvider.createSocket`. */
   readonly socket: Socket;
   /** Whether the socket has been made already. */

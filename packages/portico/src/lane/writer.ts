@@ -124,11 +124,11 @@ export class CommandWriter {
     this.#withPayload(layout.COMMAND_RAW, token, 0, flags, chunk, length, encoding);
   }
 
-  /** Bytes as they are, of several chunks with fewer than `EXTERNAL_BYTES` together. */
-  rawJoined(token: number, flags: number, chunks: readonly WrittenChunk[], length: number): void {
-    const at = this.#begin(layout.CommandData.BYTES, length, layout.COMMAND_RAW, flags, token);
+  /** Bytes as they are, of several chunks with fewer than `EXTERNAL_BYTES` together. `sequence`: of a stream; 0: of a connection. */
+  rawJoined(token: number, sequence: number, flags: number, chunks: readonly WrittenChunk[], length: number): void {
+    const at = this.#begin(layout.CommandData.BYTES, length, sequence === 0 ? layout.COMMAND_RAW : layout.COMMAND_DATA, flags, token);
     const word = at >> 2;
-    this.#words[word + layout.CommandData.SEQUENCE] = 0;
+    this.#words[word + layout.CommandData.SEQUENCE] = sequence;
     this.#words[word + layout.CommandData.BODY_BYTES] = length;
     let end = at + layout.CommandData.BYTES;
     for (const { chunk, encoding } of chunks) {
@@ -166,6 +166,11 @@ export class CommandWriter {
     const at = this.#begin(layout.CommandPause.BYTES, 0, kind, 0, token);
     this.#words[(at >> 2) + layout.CommandPause.SEQUENCE] = sequence;
     this.#close(at, at + layout.CommandPause.BYTES);
+  }
+
+  /** Of a request's body only the end is told from now on. */
+  discard(token: number, sequence: number): void {
+    this.aboutRequest(layout.COMMAND_DISCARD, token, sequence);
   }
 
   /** Gives the answer to a request up. */

@@ -37,6 +37,8 @@ export interface ListenerOptions {
   /** Ask (`ALPN`) for the protocol of each ClientHello that offers some. */
   askAlpn: boolean;
   handshakeTimeout: number;
+  /** Versions of HTTP, as ALPN names them: `h2`, `http/1.1`. In the clear, how the client begins tells which. Missing: HTTP/1. */
+  protocols?: readonly string[] | undefined;
 }
 
 /** One key with its certificate chain. */
