@@ -12,10 +12,10 @@ const DIFFERS = [
   /^a_socket_that_stays_paused_is_not_read$/,
   /^behind_an_unanswered_request$/,
   // A process learns of a connection with the first request that it gets.
-  /^(reset|end)_(before_a_request|in_the_middle_of_a_head)_(everybody|nobody_hears_of_client_errors)$/,
+  /^(reset|end)_(before_a_request|in_the_middle_of_a_head)_(all_listeners|no_listener_of_client_errors)$/,
   /^(reset_before_a_request|reset_in_the_middle_of_a_head|end_in_the_middle_of_a_head)_only_client_errors$/,
   // Nor has one a request that is none: the host refuses it.
-  /^end_in_the_middle_of_the_second_head_(everybody|nobody_hears_of_client_errors|the_handler_and_its_sockets|only_the_sockets_of_requests|only_client_errors)$/,
+  /^end_in_the_middle_of_the_second_head_(all_listeners|no_listener_of_client_errors|the_handler_and_its_sockets|only_the_sockets_of_requests|only_client_errors)$/,
 ];
 const differs = (name) => DIFFERS.some((pattern) => pattern.test(name));
 

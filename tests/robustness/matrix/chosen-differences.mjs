@@ -103,7 +103,7 @@ const CHOSEN = [
         : !field.startsWith('answer') && isComplete(outcome['answer 1'])),
   },
   {
-    reason: 'behind a request whose upgrade nobody wants what follows is answered or refused; node:http drops it without a word',
+    reason: 'behind a request whose upgrade is not wanted what follows is answered or refused; node:http drops it without a word',
     example: { row: 'upgrade-unwanted-unread/1/half-close/pipelined-upload/chunked/fast/unwatched' },
     // The engine refuses a body that is cut short, as behind any request.
     matches: ({ field, portico, node, outcome }, { behaviour, arrival }) => behaviour.startsWith('upgrade-unwanted') && (arrival === 'cut' && outcome['answer 1'].startsWith('400 ')

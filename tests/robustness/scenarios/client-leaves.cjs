@@ -23,7 +23,7 @@ const PLACES = {
     sent: 'POST /post HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\npart', ready: (seen) => seen.data > 0,
     handler: (req, res, seen) => req.on('data', (chunk) => (seen.data += chunk.length)),
   },
-  in_the_middle_of_a_body_that_nobody_reads: {
+  in_the_middle_of_a_body_that_is_not_read: {
     sent: 'POST /post HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\npart', ready: (seen) => seen.requests === 1,
   },
   before_an_answer: { sent: GET, ready: (seen) => seen.requests === 1 },
@@ -37,10 +37,10 @@ const PLACES = {
 
 /** Who listens. Each gets the log, and attaches to what it wants. */
 const LISTENERS = {
-  everybody: {
+  all_listeners: {
     connection: true, requests: true, sockets: false, clientError: true,
   },
-  nobody_hears_of_client_errors: { connection: true, requests: true, sockets: false, clientError: false },
+  no_listener_of_client_errors: { connection: true, requests: true, sockets: false, clientError: false },
   the_handler_and_its_sockets: { connection: false, requests: true, sockets: true, clientError: false },
   only_the_sockets_of_requests: { connection: false, requests: false, sockets: true, clientError: false },
   only_requests_and_answers: { connection: false, requests: true, sockets: false, clientError: false },

@@ -315,9 +315,9 @@ module.exports = {
     await pause(20);
     await close(server);
   },
-  an_upgrade_that_nobody_wants_is_an_ordinary_request: (log) => unwantedUpgrade(log, [GET('/next')], [true]),
-  an_upgrade_that_nobody_wants_and_what_follows_it: (log) => unwantedUpgrade(log, ['garbage\r\n\r\n', '\0\0\0\0', GET('/next')], [false]),
-  an_upgrade_that_nobody_wants_and_garbage_later: (log) => unwantedUpgrade(log, ['garbage\r\n\r\n', '\0\0\0\0'], [true]),
+  an_upgrade_that_is_not_wanted_is_an_ordinary_request: (log) => unwantedUpgrade(log, [GET('/next')], [true]),
+  an_upgrade_that_is_not_wanted_and_what_follows_it: (log) => unwantedUpgrade(log, ['garbage\r\n\r\n', '\0\0\0\0', GET('/next')], [false]),
+  an_upgrade_that_is_not_wanted_and_garbage_later: (log) => unwantedUpgrade(log, ['garbage\r\n\r\n', '\0\0\0\0'], [true]),
 };
 
 /** A POST with an `Upgrade` to a server that has no listener for it, and what comes behind it, with it or later. */

@@ -254,11 +254,11 @@ module.exports = {
     await new Promise((resolve) => setTimeout(resolve, 20));
     await close(server);
   },
-  a_body_that_nobody_wants_comes_in_parts: (log) => unwanted(log, 'Content-Length: 9', 'one', 'two', 'end'),
-  a_chunked_body_that_nobody_wants_comes_in_parts: (log) => unwanted(log, 'Transfer-Encoding: chunked',
+  a_body_that_is_not_wanted_comes_in_parts: (log) => unwanted(log, 'Content-Length: 9', 'one', 'two', 'end'),
+  a_chunked_body_that_is_not_wanted_comes_in_parts: (log) => unwanted(log, 'Transfer-Encoding: chunked',
     '3\r\none\r\n', '3\r\ntwo\r\n', '0\r\nName: value\r\n\r\n'),
-  a_body_that_nobody_wants_is_malformed: (log) => unwanted(log, 'Transfer-Encoding: chunked', '3\r\none\r\n', 'x', ''),
-  a_body_that_nobody_wants_is_cut_off: (log) => unwanted(log, 'Content-Length: 9', 'one', 'two', null),
+  a_body_that_is_not_wanted_is_malformed: (log) => unwanted(log, 'Transfer-Encoding: chunked', '3\r\none\r\n', 'x', ''),
+  a_body_that_is_not_wanted_is_cut_off: (log) => unwanted(log, 'Content-Length: 9', 'one', 'two', null),
   pipelined_answers_wait_for_the_first: async (log) => {
     const answers = [];
     const server = http.createServer((req, res) => {

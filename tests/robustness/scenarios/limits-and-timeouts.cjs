@@ -157,7 +157,7 @@ module.exports = {
     first.destroy();
     await close(server);
   },
-  a_handler_that_never_answers_holds_nobody_else: async (log) => {
+  a_handler_that_never_answers_holds_no_other: async (log) => {
     const server = http.createServer((req, res) => req.url === '/never' || res.end('x'));
     const port = await listen(server);
     const stuck = new RawClient(port);

@@ -172,7 +172,7 @@ module.exports = {
       await close(server);
     }
   },
-  an_upgrade_that_nobody_wants_is_a_request: async (log) => {
+  an_upgrade_that_is_not_wanted_is_a_request: async (log) => {
     const server = http.createServer((req, res) => {
       log('server', req.upgrade);
       res.setHeader('Connection', 'close');
@@ -207,7 +207,7 @@ module.exports = {
     log('wire', await client.all());
     await close(server);
   },
-  connect_that_nobody_wants_is_closed: async (log) => {
+  connect_that_is_not_wanted_is_closed: async (log) => {
     const server = http.createServer(() => log('server', 'request'));
     log('wire', await exchange(await listen(server), 'CONNECT other.test:443 HTTP/1.1\r\nHost: other.test:443\r\n\r\n'));
     await close(server);

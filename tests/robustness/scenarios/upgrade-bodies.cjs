@@ -71,7 +71,7 @@ module.exports = {
     log('wire', await client.all());
     await close(server);
   },
-  a_body_that_nobody_reads: scenario([head('Content-Length: 300000'), `${'x'.repeat(300_000)}`, 'later'], {
+  a_body_that_is_not_read: scenario([head('Content-Length: 300000'), `${'x'.repeat(300_000)}`, 'later'], {
     onUpgrade: (log, request, socket) => {
       let last;
       socket.on('data', (part) => { last = String(part).slice(-5); });
@@ -83,7 +83,7 @@ module.exports = {
       socket.write(ACCEPT);
     },
   }),
-  a_tunnel_that_nobody_reads_before_its_body: scenario([head(LENGTH), 'helloearly'], {
+  a_tunnel_that_is_not_read_before_its_body: scenario([head(LENGTH), 'helloearly'], {
     onUpgrade: (log, request, socket) => {
       socket.write(ACCEPT);
       request.resume().on('end', () => {
