@@ -6,9 +6,10 @@ use portico_http::h1;
 use portico_http::semantics::field_value::is_field_value;
 
 use crate::answers::Refusal;
-use crate::client::{Exchange, MemberIndex, Stage};
+use crate::client::MemberIndex;
 use crate::commands::{closing, is_end};
 use crate::dispatcher::Dispatcher;
+use crate::exchange::Exchange;
 use crate::flow::Ack;
 use crate::framing::Outcome;
 use crate::limits::ANSWER_RECORD_BYTES;
@@ -44,7 +45,7 @@ impl Dispatcher {
         };
         let Some(exchange) = client
             .exchange(sequence)
-            .filter(|exchange| exchange.stage == Stage::With(index))
+            .filter(|exchange| exchange.is_with(index))
         else {
             return Verdict::LeaveOut;
         };
@@ -155,7 +156,7 @@ impl Dispatcher {
             ended.push((token, sequence));
         } else if let Some(mut exchange) = self.take_exchange(token, sequence) {
             exchange.upload = None;
-            if let Stage::With(index) = exchange.stage {
+            if let Some(index) = exchange.member() {
                 self.finish_one(index);
             }
             self.refuse(token, &exchange, Refusal::Contradiction);

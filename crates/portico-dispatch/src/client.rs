@@ -8,14 +8,11 @@ use portico_channel::schema::View;
 use portico_channel::token;
 use portico_sys::{Address, Family};
 
-use crate::QueueId;
+use crate::exchange::Exchange;
 use crate::flow::{Ack, Flow};
-use crate::framing::AnswerState;
-use crate::host_wide::Place;
 use crate::listening::Admission;
 use crate::peer_end::PeerEnd;
-use crate::request::RequestTraits;
-use crate::uploads::{Source, Upload};
+use crate::uploads::Source;
 
 /// Index of a member in the dispatcher's table.
 pub(crate) type MemberIndex = usize;
@@ -63,31 +60,6 @@ pub(crate) struct Client {
     pub(crate) timeout_set: bool,
 }
 
-/// A request that has not been answered completely.
-#[derive(Debug)]
-pub(crate) struct Exchange {
-    pub(crate) sequence: u32,
-    pub(crate) queue: QueueId,
-    pub(crate) traits: RequestTraits,
-    pub(crate) stage: Stage,
-    /// Whether more of its body is to come.
-    pub(crate) receiving: bool,
-    /// Who wants no more of it for now.
-    pub(crate) hold: Hold,
-    /// Since when its member owes the head of the answer: it was given the request, or a part of its body, then.
-    pub(crate) since_ms: u64,
-    /// How far its answer is.
-    pub(crate) answer: AnswerState,
-    /// Output that has been taken for it.
-    pub(crate) flow: Flow,
-    /// Its records: all while it waits, only the head's where it may be tried again, else none.
-    pub(crate) records: Vec<u8>,
-    /// Its place among the requests that no member has taken, while it waits.
-    pub(crate) place: Option<Place>,
-    /// Its place among the requests whose body has not arrived.
-    pub(crate) upload: Option<Upload>,
-}
-
 /// A body that is still coming though its request has been answered, or is a tunnel's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Trailing {
@@ -112,27 +84,6 @@ pub(crate) struct Hold {
 impl Hold {
     pub(crate) fn is_held(self) -> bool {
         !self.discarded && (self.by_member || self.by_us)
-    }
-}
-
-/// Where a request is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
-    /// In its queue.
-    Waiting,
-    /// An upgrade, which no member gets before all earlier requests are answered: from then on the connection may be its
-    /// bytes'.
-    Behind,
-    /// Dispatched to a member.
-    With(MemberIndex),
-}
-
-impl Exchange {
-    /// No more of its body comes: nothing holds that, and its place among uploads is free.
-    pub(crate) fn end_body(&mut self) {
-        self.receiving = false;
-        self.hold = Hold::default();
-        self.upload = None;
     }
 }
 
@@ -218,10 +169,7 @@ impl Client {
             return Some(rest.owner);
         }
         let exchange = self.exchanges.get(self.place_of(sequence)?)?;
-        match exchange.stage {
-            Stage::With(index) if exchange.receiving => Some(index),
-            _ => None,
-        }
+        exchange.member().filter(|_| exchange.receiving)
     }
 
     /// Who gets the bytes that are read from a connection without streams.
@@ -259,7 +207,7 @@ impl Client {
     pub(crate) fn is_asking(&self, member: MemberIndex) -> bool {
         self.exchanges
             .iter()
-            .any(|exchange| exchange.stage == Stage::With(member))
+            .any(|exchange| exchange.is_with(member))
     }
 
     /// Moves the window of an answer or of the tunnel. False if that has ended.

@@ -9,7 +9,8 @@ use portico_channel::schema::Record;
 use portico_channel::{CommandWriter, EventWriter, IdMap};
 
 use crate::answers::Refusal;
-use crate::client::{Clients, Exchange, MemberIndex, Stage, Trailing};
+use crate::client::{Clients, MemberIndex, Trailing};
+use crate::exchange::{Exchange, Stage};
 use crate::flow::Flow;
 use crate::host_wide::HostWide;
 use crate::listening::Listening;
@@ -19,6 +20,7 @@ use crate::response_timeouts::ResponseTimeouts;
 use crate::room::{RoomCall, UntakenCheck};
 use crate::routing::Routed;
 use crate::stats::RefusalCounts;
+use crate::to_settle::ToSettle;
 use crate::{BrokenMember, QueueId, Routes};
 
 /// Everything but the shard itself.
@@ -47,7 +49,7 @@ pub(crate) struct Dispatcher {
     /// Commands of our own for the shard.
     pub(crate) commands: CommandWriter,
     /// Members that were given something in this turn.
-    pub(crate) dirty: Vec<MemberIndex>,
+    pub(crate) to_settle: ToSettle,
     /// Members whose commands are looked for in every turn.
     pub(crate) active: Vec<MemberIndex>,
     /// Members that broke the rules and were dropped.
@@ -83,7 +85,7 @@ impl Dispatcher {
             routes: Arc::default(),
             listeners: IdMap::default(),
             commands: CommandWriter::new(),
-            dirty: Vec::new(),
+            to_settle: ToSettle::default(),
             active: Vec::new(),
             broken: Vec::new(),
             unfinished: Vec::new(),
@@ -146,10 +148,7 @@ impl Dispatcher {
             return;
         };
         member.tell(records, self.now_ms);
-        if !member.dirty {
-            member.dirty = true;
-            self.dirty.push(index);
-        }
+        self.to_settle.add(index, member);
     }
 
     /// Has a member's commands looked for in every turn.
@@ -214,7 +213,7 @@ impl Dispatcher {
         client.is_closing = true;
         client.exchanges.retain(|exchange| {
             let is_before = exchange.sequence.wrapping_sub(sequence) > u32::MAX / 2;
-            is_before || exchange.sequence == sequence || matches!(exchange.stage, Stage::With(_))
+            is_before || exchange.sequence == sequence || exchange.member().is_some()
         });
         self.tell_peer_end(token);
     }
@@ -233,12 +232,11 @@ impl Dispatcher {
             }
             return;
         };
-        match first.stage {
+        match first.stage() {
             Stage::Behind => {
-                first.stage = Stage::Waiting;
                 let (sequence, queue) = (first.sequence, first.queue);
                 let is_whole = first.traits.complete;
-                let records = std::mem::take(&mut first.records);
+                let records = first.come_forward();
                 if is_whole || self.admit_upload(token, sequence, queue) {
                     self.place(token, sequence, queue, &records);
                 }
@@ -265,10 +263,7 @@ impl Dispatcher {
             return;
         };
         exchange.upload = None;
-        let owner = match exchange.stage {
-            Stage::With(index) => Some(index),
-            Stage::Waiting | Stage::Behind => None,
-        };
+        let owner = exchange.member();
         if let Some(owner) = owner.filter(|_| exchange.receiving) {
             client.trailing.push(Trailing {
                 sequence,

@@ -8,10 +8,9 @@ use portico_channel::{EventWriter, RecordView, Records};
 use portico_http::ParseErrorCode;
 
 use crate::answers;
-use crate::client::{Client, Exchange, Hold, MemberIndex, Stage};
+use crate::client::{Client, Hold, MemberIndex};
 use crate::dispatcher::Dispatcher;
-use crate::flow::Flow;
-use crate::framing::AnswerState;
+use crate::exchange::{Exchange, Stage};
 use crate::limits::WAITING_BYTES;
 use crate::listening::Listening;
 use crate::request::Request;
@@ -109,19 +108,10 @@ impl Dispatcher {
         };
         let waits = traits.upgrade && !client.exchanges.is_empty();
         client.has_streams = traits.has_stream;
-        client.exchanges.push_back(Exchange {
-            sequence,
-            queue,
-            traits,
-            stage: if waits { Stage::Behind } else { Stage::Waiting },
-            receiving: !traits.complete,
-            hold: Hold::default(),
-            since_ms: self.now_ms,
-            answer: AnswerState::Awaited,
-            flow: Flow::default(),
-            records: if waits { bytes.to_vec() } else { Vec::new() },
-            place: None,
-            upload: None,
+        let exchange = Exchange::new(sequence, queue, traits, self.now_ms);
+        client.exchanges.push_back(match waits {
+            true => exchange.behind_others(bytes),
+            false => exchange,
         });
         if waits {
             return;
@@ -156,11 +146,11 @@ impl Dispatcher {
         if is_end {
             exchange.end_body();
         }
-        match exchange.stage {
+        match exchange.stage() {
             Stage::With(index) => self.tell_body(index, bytes),
             Stage::Waiting => {
-                exchange.records.extend_from_slice(bytes);
-                if exchange.records.len() > WAITING_BYTES && exchange.receiving {
+                let kept = exchange.append_record(bytes);
+                if kept > WAITING_BYTES && exchange.receiving {
                     Self::hold_back(client, commands, sequence);
                 }
             }
@@ -203,7 +193,7 @@ impl Dispatcher {
         }
         for exchange in &mut client.exchanges {
             exchange.upload = None;
-            if let Stage::With(index) = exchange.stage {
+            if let Some(index) = exchange.member() {
                 self.finish_one(index);
             }
         }
@@ -225,8 +215,8 @@ impl Dispatcher {
             return;
         };
         exchange.end_body();
-        let (stage, queue) = (exchange.stage, exchange.queue);
-        if let Stage::With(index) = stage {
+        let (owner, queue) = (exchange.member(), exchange.queue);
+        if let Some(index) = owner {
             self.tell(index, bytes);
         }
         self.conclude(token, sequence);
@@ -365,7 +355,7 @@ impl Dispatcher {
         }
         let is_first = client.exchanges.len() == 1;
         match client.exchanges.back() {
-            Some(last) if last.receiving => match last.stage {
+            Some(last) if last.receiving => match last.stage() {
                 Stage::With(index) if is_first => {
                     client.refuser = Some(index);
                     self.tell(index, bytes);

@@ -106,17 +106,17 @@ impl Dispatcher {
 
     /// Members that were given something are woken. One that broke the rules is looked at in the next round.
     pub(crate) fn settle_members(&mut self) {
-        let mut dirty = std::mem::take(&mut self.dirty);
-        for index in dirty.drain(..) {
+        let mut members = self.to_settle.take();
+        for index in members.drain(..) {
             self.settle_member(index);
             if let Some(member) = self.member(index) {
-                member.dirty = false;
+                member.to_settle = false;
                 if member.broken {
                     self.activate(index);
                 }
             }
         }
-        self.dirty = dirty;
+        self.to_settle.reuse(members);
     }
 
     /// Looks at what a member has taken, and sends what waited for room. What follows from either is done here and now,

@@ -25,6 +25,7 @@ mod client;
 mod commands;
 mod dispatcher;
 mod events;
+mod exchange;
 mod flow;
 mod framing;
 mod holding;
@@ -48,6 +49,7 @@ mod streams;
 #[cfg(test)]
 mod test_support;
 mod thread;
+mod to_settle;
 mod unfinished;
 mod uploads;
 mod user_memory;

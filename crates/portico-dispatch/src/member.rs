@@ -109,7 +109,7 @@ pub(crate) struct Member {
     pub(crate) close_idle: bool,
     pub(crate) close_all: bool,
     /// It has been given something in this turn.
-    pub(crate) dirty: bool,
+    pub(crate) to_settle: bool,
     /// Its channel broke the rules, or its commands did.
     pub(crate) broken: bool,
     /// Why, if it was not that.
@@ -162,7 +162,7 @@ impl Member {
             active: false,
             close_idle: false,
             close_all: false,
-            dirty: false,
+            to_settle: false,
             broken: false,
             reason: BreakReason::Rules,
             behind: false,

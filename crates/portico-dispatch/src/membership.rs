@@ -7,11 +7,10 @@ use portico_channel::layout::{command, event, reset_code, shutdown_flag};
 use portico_engine::Shard;
 
 use crate::answers::{self, Refusal};
-use crate::client::{Client, MemberIndex, Stage};
+use crate::client::{Client, MemberIndex};
 use crate::commands::CommandBuffer;
 use crate::dispatcher::Dispatcher;
 use crate::flow::Flow;
-use crate::framing::AnswerState;
 use crate::host_wide::Place;
 use crate::member::Member;
 use crate::queue::Waiting;
@@ -88,7 +87,7 @@ impl Dispatcher {
         shard.unwatch(&member.bell);
         shard.forget_space(index + 1);
         self.active.retain(|other| *other != index);
-        self.dirty.retain(|other| *other != index);
+        self.to_settle.forget(index);
         if let Some(queue) = self.queues.get_mut(&member.queue) {
             queue.members.retain(|other| *other != index);
         }
@@ -243,7 +242,7 @@ enum Fate {
 fn reset_begun(client: &mut Client, index: MemberIndex, commands: &mut CommandWriter) {
     let token = client.token;
     client.exchanges.retain(|exchange| {
-        let is_begun = exchange.stage == Stage::With(index) && exchange.answer.has_begun();
+        let is_begun = exchange.is_with(index) && exchange.answer.has_begun();
         if is_begun {
             let words = command::Reset {
                 token,
@@ -271,18 +270,14 @@ fn orphan_of(
     if client
         .exchanges
         .iter()
-        .any(|exchange| exchange.stage == Stage::With(index) && exchange.answer.has_begun())
+        .any(|exchange| exchange.is_with(index) && exchange.answer.has_begun())
     {
         // Its number may soon be another member's.
-        client
-            .exchanges
-            .retain(|exchange| exchange.stage != Stage::With(index));
+        client.exchanges.retain(|exchange| !exchange.is_with(index));
         return Fate::Destroyed;
     }
     if client.refuser == Some(index) {
-        client
-            .exchanges
-            .retain(|exchange| exchange.stage != Stage::With(index));
+        client.exchanges.retain(|exchange| !exchange.is_with(index));
         return if client.raw == Flow::default() {
             Fate::Refused
         } else {
@@ -290,20 +285,14 @@ fn orphan_of(
         };
     }
     for exchange in &mut client.exchanges {
-        if exchange.stage != Stage::With(index) {
+        if !exchange.is_with(index) {
             continue;
         }
         let name = (client.token, exchange.sequence);
-        if let Some(records) = untaken.remove(&name) {
-            exchange.records = records;
-        } else if exchange.records.is_empty() {
-            lost.push(name);
-            continue;
+        match exchange.take_back(untaken.remove(&name)) {
+            true => moved.push(name),
+            false => lost.push(name),
         }
-        exchange.stage = Stage::Waiting;
-        exchange.answer = AnswerState::Awaited;
-        exchange.flow = Flow::default();
-        moved.push(name);
     }
     Fate::GoesOn
 }

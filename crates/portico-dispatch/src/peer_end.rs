@@ -7,7 +7,6 @@ use portico_channel::EventWriter;
 use portico_channel::layout::event;
 use portico_channel::schema::Record;
 
-use crate::client::Stage;
 use crate::dispatcher::Dispatcher;
 
 /// How far the end of a client's side is.
@@ -44,7 +43,7 @@ impl Dispatcher {
     fn has_waiting(&mut self, token: u32) -> bool {
         self.clients.find(token).is_some_and(|client| {
             let mut exchanges = client.exchanges.iter();
-            exchanges.any(|exchange| exchange.stage == Stage::Waiting)
+            exchanges.any(|exchange| exchange.is_waiting())
         })
     }
 

@@ -6,7 +6,7 @@ use portico_channel::Records;
 use portico_channel::layout::request_flag;
 
 use crate::affinity;
-use crate::client::{MemberIndex, Stage};
+use crate::client::MemberIndex;
 use crate::dispatcher::Dispatcher;
 use crate::host_wide::Place;
 use crate::queue::Waiting;
@@ -55,7 +55,7 @@ impl Dispatcher {
             .find(token)
             .and_then(|client| client.exchange(sequence))
         {
-            exchange.records = records.to_vec();
+            exchange.keep_records(records.to_vec());
             exchange.place = Some(place);
         }
         let entry = self.queue_mut(queue);
@@ -154,10 +154,7 @@ impl Dispatcher {
             if member.backlog.untaken() > 0 && (count > 1 || member.is_full()) {
                 // It may have taken them since: whoever waits for that is seen to at the end of the turn.
                 member.settle();
-                if !member.dirty {
-                    member.dirty = true;
-                    self.dirty.push(index);
-                }
+                self.to_settle.add(index, member);
             }
             if member.broken || (value.is_none() && !member.has_room(limit)) {
                 continue;
@@ -202,9 +199,7 @@ impl Dispatcher {
         let Some(exchange) = client.exchange(sequence) else {
             return;
         };
-        exchange.stage = Stage::With(index);
-        exchange.since_ms = self.now_ms;
-        exchange.records = Vec::new();
+        exchange.give_to(index, self.now_ms);
         if let Some(upload) = &mut exchange.upload
             && let Some(Some(member)) = self.members.get(index)
         {
@@ -218,7 +213,7 @@ impl Dispatcher {
                 .get(&queue)
                 .is_some_and(|queue| queue.options.retry_safe)
         {
-            exchange.records = records.to_vec();
+            exchange.keep_records(records.to_vec());
         }
         let receiving = exchange.receiving;
         if receiving {

@@ -7,8 +7,9 @@
 use std::time::Duration;
 
 use crate::answers::Refusal;
-use crate::client::{Exchange, MemberIndex, Stage};
+use crate::client::MemberIndex;
 use crate::dispatcher::Dispatcher;
+use crate::exchange::Exchange;
 
 /// A limit is looked at so many times in its length.
 const LOOKS: u64 = 8;
@@ -99,14 +100,8 @@ impl Dispatcher {
 
 /// The member that a request's answer is waited for from, and not its client's bytes.
 fn owes_head(exchange: &Exchange) -> Option<MemberIndex> {
-    match exchange.stage {
-        Stage::With(index)
-            if !exchange.answer.has_begun() && (!exchange.receiving || exchange.hold.is_held()) =>
-        {
-            Some(index)
-        }
-        _ => None,
-    }
+    let is_owed = !exchange.answer.has_begun() && (!exchange.receiving || exchange.hold.is_held());
+    exchange.member().filter(|_| is_owed)
 }
 
 fn millis(duration: Duration) -> u64 {

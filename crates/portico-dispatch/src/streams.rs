@@ -14,9 +14,10 @@ use portico_engine::Shard;
 use portico_http::Method;
 
 use crate::QueueId;
-use crate::client::{Client, MemberIndex, Stage};
+use crate::client::{Client, MemberIndex};
 use crate::commands::CommandBuffer;
 use crate::dispatcher::Dispatcher;
+use crate::exchange::Stage;
 use crate::host_wide::HostWide;
 use crate::routing::Routed;
 use crate::test_support::{member, record};
@@ -373,6 +374,6 @@ fn refusals_and_acknowledgements_are_one_exchanges() {
     connection.event(flushed_flag::NAMED, flushed);
     assert_eq!(connection.got(1).len(), 1);
     assert_eq!(connection.got(0), []);
-    let stages = connection.client().exchanges.iter().map(|it| it.stage);
+    let stages = connection.client().exchanges.iter().map(|it| it.stage());
     assert_eq!(stages.collect::<Vec<_>>(), [Stage::With(0), Stage::With(1)]);
 }

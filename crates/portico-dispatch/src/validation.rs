@@ -14,8 +14,9 @@ use portico_http::h1;
 use portico_http::semantics::field_value::is_field_value;
 
 use crate::answers;
-use crate::client::{Exchange, Hold, MemberIndex, Stage, Trailing};
+use crate::client::{Hold, MemberIndex, Trailing};
 use crate::dispatcher::Dispatcher;
+use crate::exchange::Exchange;
 use crate::flow::Ack;
 use crate::limits::{TEMPLATE_BYTES, TEMPLATES};
 use crate::member::Template;
@@ -179,9 +180,11 @@ impl Dispatcher {
             return Verdict::LeaveOut;
         };
         // No member gets an upgrade before it is the only request: see `Stage::Behind`.
-        let Some(exchange) = client.exchanges.back_mut().filter(|last| {
-            last.traits.upgrade && last.stage == Stage::With(index) && !last.answer.has_begun()
-        }) else {
+        let Some(exchange) = client
+            .exchanges
+            .back_mut()
+            .filter(|last| last.traits.upgrade && last.is_with(index) && !last.answer.has_begun())
+        else {
             return Verdict::LeaveOut;
         };
         if record.kind() == command::PROCEED {
@@ -234,7 +237,7 @@ impl Dispatcher {
             return false;
         };
         let is_next = match client.exchanges.front() {
-            Some(first) => first.stage == Stage::With(index) && !first.answer.has_begun(),
+            Some(first) => first.is_with(index) && !first.answer.has_begun(),
             None => client.is_trailing(index),
         };
         if !is_next || client.has_streams || client.is_closing || client.tunnel.is_some() {
@@ -260,7 +263,7 @@ impl Dispatcher {
         let Some(client) = self.clients.find(token) else {
             return;
         };
-        let theirs = |exchange: &&Exchange| exchange.stage == Stage::With(index);
+        let theirs = |exchange: &&Exchange| exchange.is_with(index);
         let asked = client.exchanges.iter().filter(theirs);
         let asked: Vec<u32> = asked.map(|exchange| exchange.sequence).collect();
         let mut dropped = Vec::new();
@@ -286,7 +289,7 @@ impl Dispatcher {
         let client = self.clients.find(token);
         client
             .and_then(|client| client.exchange(sequence))
-            .is_some_and(|exchange| exchange.stage == Stage::With(index))
+            .is_some_and(|exchange| exchange.is_with(index))
     }
 
     fn owns(&mut self, index: MemberIndex, token: u32, sequence: u32) -> bool {

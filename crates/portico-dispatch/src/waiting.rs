@@ -3,8 +3,8 @@
 use portico_channel::Records;
 
 use crate::answers::Refusal;
-use crate::client::{Exchange, Stage};
 use crate::dispatcher::Dispatcher;
+use crate::exchange::Exchange;
 use crate::queue::Waiting;
 use crate::request::Request;
 use crate::routing::RESERVED_RETRY_SECONDS;
@@ -22,9 +22,9 @@ impl Dispatcher {
                 .clients
                 .find(waiting.token)
                 .and_then(|client| client.exchange(waiting.sequence))
-                .filter(|exchange| exchange.stage == Stage::Waiting)
+                .filter(|exchange| exchange.is_waiting())
                 .map(|exchange| {
-                    let records = std::mem::take(&mut exchange.records);
+                    let records = exchange.take_records();
                     (records, exchange.upload.is_some())
                 });
             let mut chosen = None;
@@ -67,7 +67,7 @@ impl Dispatcher {
             .find(waiting.token)
             .and_then(|client| client.exchange(waiting.sequence))
         {
-            exchange.records = records;
+            exchange.keep_records(records);
         }
     }
 
@@ -88,7 +88,7 @@ impl Dispatcher {
                 clients
                     .find(waiting.token)
                     .and_then(|client| client.exchange(waiting.sequence))
-                    .is_some_and(|exchange| exchange.stage == Stage::Waiting)
+                    .is_some_and(|exchange| exchange.is_waiting())
             });
         }
     }
@@ -118,7 +118,7 @@ impl Dispatcher {
                 .clients
                 .find(waiting.token)
                 .and_then(|client| client.exchange(waiting.sequence))
-                .is_some_and(|exchange| exchange.stage == Stage::Waiting);
+                .is_some_and(|exchange| exchange.is_waiting());
             if is_waiting {
                 self.turn_away(waiting.token, waiting.sequence);
             }

@@ -9,10 +9,8 @@ use portico_channel::shared::ApplicationEnd;
 use portico_engine::Shard;
 
 use super::*;
-use crate::client::{Exchange, Stage};
 use crate::commands::CommandBuffer;
-use crate::flow::Flow;
-use crate::framing::AnswerState;
+use crate::exchange::Exchange;
 use crate::host_wide::HostWide;
 use crate::limits::{BACKLOG_BYTES_OF_A_USER, BACKLOG_FREE_BYTES};
 use crate::request::RequestTraits;
@@ -86,20 +84,9 @@ impl Model {
         let slot = token as usize;
         self.sequences[slot] += 1;
         self.wishes[slot] = Wish::Bytes;
-        let exchange = Exchange {
-            sequence: self.sequences[slot],
-            queue: QueueId(1),
-            traits: RequestTraits::default(),
-            stage: Stage::With(index),
-            receiving: true,
-            hold: Hold::default(),
-            since_ms: 0,
-            answer: AnswerState::Awaited,
-            flow: Flow::default(),
-            records: Vec::new(),
-            place: None,
-            upload: None,
-        };
+        let (sequence, traits) = (self.sequences[slot], RequestTraits::default());
+        let mut exchange = Exchange::new(sequence, QueueId(1), traits, 0);
+        exchange.give_to(index, 0);
         let client = self.client(token);
         client.known = vec![index];
         client.exchanges.push_back(exchange);
