@@ -4,7 +4,8 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
-use super::memory::{Capacity, OpenError, SharedMemory};
+use super::memory::{Capacity, SharedMemory};
+use super::open_error::OpenError;
 use super::stream::{Direction, StreamReader, StreamWriter};
 use crate::Sleeper;
 

@@ -10,6 +10,7 @@
 mod ends;
 mod header;
 mod memory;
+mod open_error;
 mod stream;
 
 pub use crate::layout::{FINGERPRINT, LAYOUT_VERSION};
@@ -17,5 +18,6 @@ pub use crate::layout::{FINGERPRINT, LAYOUT_VERSION};
 pub use ends::pair;
 pub use ends::{ApplicationEnd, HostEnd};
 pub use header::ANSWER_WINDOW_BYTES;
-pub use memory::{Capacity, OpenError, SharedMemory};
+pub use memory::{Capacity, SharedMemory};
+pub use open_error::OpenError;
 pub use stream::{Broken, StreamReader, StreamWriter};
