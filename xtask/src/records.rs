@@ -35,7 +35,8 @@ What an untrusted side wrote is checked before anything is read from it: the rec
 pieces lie in it, and so do as many entries of its table as it says.
 
 A **connection token** is `slot | generation << 20`, 20 bits of slot and 11 of generation; the index of a thread stands in
-the highest bits of the slot. A **sequence number** names a request on its connection, counted from 1.
+the highest bits of the slot. A **sequence number** names a request on its connection, counted from 1; in
+HTTP/2 it is the stream's number.
 ";
 
 /// The page.

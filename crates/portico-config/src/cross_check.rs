@@ -46,6 +46,11 @@ pub(crate) fn listeners(
 ) {
     for (index, listener) in all.iter().enumerate() {
         let address = &listener.value.address;
+        if listener.value.protocols.as_ref().is_some_and(Vec::is_empty) {
+            let text =
+                format!("[listener] {address} speaks no version of HTTP: name one in protocols");
+            reader.error(&listener.place("protocols"), text);
+        }
         let earlier = all.get(..index).unwrap_or_default().iter();
         if let Some(other) = earlier
             .rev()

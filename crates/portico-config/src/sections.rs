@@ -28,6 +28,18 @@ const fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
 }
 
+/// A version of HTTP that a listener may speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HttpVersion {
+    /// HTTP/1.0 and 1.1.
+    Http1,
+    /// HTTP/2.
+    Http2,
+}
+
+const HTTP_VERSION: Choice<HttpVersion> =
+    Choice(&[("h2", HttpVersion::Http2), ("http/1.1", HttpVersion::Http1)]);
+
 settings! {
     /// `[host]`: the host itself.
     HostOptions: "host";
@@ -51,6 +63,8 @@ entries! {
         "Where to listen: \"*\" for all addresses, or one address. Ports that are not listed are opened by the first prefix that needs them, and closed after the last.";
     tls: bool = Some(false), Flag, "Portico", AtOnce,
         "Whether connections begin with TLS. Needs a certificate for the port.";
+    protocols: Option<Vec<HttpVersion>> = Some(None), Optional(List(HTTP_VERSION), "[\"h2\", \"http/1.1\"] with tls, else [\"http/1.1\"]"), "Portico", NewConnections,
+        "Versions of HTTP: \"h2\" and \"http/1.1\". With TLS the client chooses among them (ALPN). Without it, a client of HTTP/2 must know that the port speaks it.";
     backlog: u32 = Some(511), Count(1..=65_535), "Node", AtOnce,
         "Connections that the kernel keeps until they are accepted.";
     optional: bool = Some(false), Flag, "Portico", AtOnce,

@@ -212,7 +212,8 @@ fn go_on(exchange: &mut Exchange, record: RecordView<'_>) -> Option<Outcome> {
     }
     let end = record.read::<command::End>()?;
     let is_chunked = exchange.answer == crate::framing::AnswerState::Chunked;
-    let are_fine = !is_chunked || h1::are_trailers(end.trailers());
+    let has_trailers = is_chunked || exchange.traits.has_stream;
+    let are_fine = !has_trailers || h1::are_trailers(end.trailers());
     Some(if are_fine {
         Outcome::Fine
     } else {

@@ -67,12 +67,18 @@ impl AnswerState {
         fields: &FramingFields,
     ) -> Outcome {
         let has = |flag: u32| flags & flag != 0;
-        let added = AddedFraming {
+        let mut added = AddedFraming {
             content_length: has(response_flag::CONTENT_LENGTH).then_some(length),
             transfer_encoding: has(response_flag::TRANSFER_ENCODING),
             in_chunks: has(response_flag::CHUNKED),
         };
-        let Ok(framing) = ResponseFraming::of(traits.answered(), status, fields, added) else {
+        let mut fields = *fields;
+        if traits.has_stream {
+            // Frames say where a stream's answer ends, and these fields are left out of it (RFC 9113, section 8.2.2).
+            (added.transfer_encoding, added.in_chunks) = (false, false);
+            (fields.has_transfer_encoding, fields.is_chunked) = (false, false);
+        }
+        let Ok(framing) = ResponseFraming::of(traits.answered(), status, &fields, added) else {
             return Outcome::Wrong;
         };
         *self = match framing.end {

@@ -43,7 +43,8 @@ impl<'a> Request<'a> {
         RequestTraits {
             keep_alive: flags & request_flag::KEEP_ALIVE != 0,
             complete: flags & request_flag::COMPLETE != 0,
-            upgrade: flags & request_flag::UPGRADE != 0,
+            // A stream that becomes a tunnel needs no word of the engine: its bytes are a body's.
+            upgrade: flags & request_flag::UPGRADE != 0 && self.words.major_version < 2,
             connect: method == Some(Method::Connect),
             head: method == Some(Method::Head),
             has_stream: self.words.major_version >= 2,
@@ -61,7 +62,7 @@ impl RequestTraits {
     pub(crate) fn answered(self) -> AnsweredRequest {
         AnsweredRequest {
             is_head: self.head,
-            is_connect: self.connect,
+            is_connect: self.connect && !self.has_stream,
             is_http_1_0: self.is_old,
         }
     }

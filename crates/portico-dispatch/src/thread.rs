@@ -205,9 +205,13 @@ impl ShardThread {
     }
 
     /// From now on every answer is the last of its connection: the host is going. Idle connections end by their
-    /// keep-alive timeout, so that no request crosses with a close.
+    /// keep-alive timeout, so that no request crosses with a close; clients of HTTP/2 are told (GOAWAY), and finish the
+    /// streams that they have.
     pub fn drain(&self) {
-        self.call(|own| own.dispatcher.draining = true);
+        self.call(|own| {
+            own.dispatcher.draining = true;
+            own.shard.retire_connections();
+        });
     }
 
     /// Open connections of clients.

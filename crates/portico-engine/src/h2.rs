@@ -20,7 +20,7 @@ mod responding;
 mod timeouts;
 mod waiting;
 
-use portico_http::h2::{Session, SessionOptions};
+use portico_http::h2::{Session, SessionOptions, StreamKey};
 
 use crate::core::Core;
 use crate::limits::H2_QUEUED_BYTES;
@@ -41,6 +41,8 @@ pub(crate) struct H2 {
     /// Whether `rest` can be parsed as it is.
     held: bool,
     untold: Untold,
+    /// A request for which there was none: it is offered again. The session keeps its head until more is received.
+    request_again: Option<StreamKey>,
     exchanges: Exchanges,
     /// Requests since the start.
     requests: u32,
@@ -59,6 +61,7 @@ impl H2 {
             rest: Vec::new(),
             held: false,
             untold: Untold::default(),
+            request_again: None,
             exchanges: Exchanges::default(),
             requests: 0,
             is_busy: true,
@@ -103,7 +106,11 @@ impl H2 {
 
     /// Whether there is something to do before anything is read.
     pub(crate) fn has_held_input(&self) -> bool {
-        self.held || !self.untold.is_empty() || self.exchanges.has_due() || self.clocks.is_due
+        self.held
+            || !self.untold.is_empty()
+            || self.request_again.is_some()
+            || self.exchanges.has_due()
+            || self.clocks.is_due
     }
 
     /// Reading never waits for answers: a client has so many streams, and no more.

@@ -42,8 +42,10 @@ struct Entry {
 /// A context with the names it is for.
 #[derive(Clone)]
 pub struct Loaded {
-    /// Key, certificate, client authorities.
+    /// Key, certificate, client authorities. It offers HTTP/2 and HTTP/1.1 (ALPN).
     pub context: Context,
+    /// The same with HTTP/1.1 alone.
+    pub http1_context: Context,
     /// SNI names, possibly with `*`.
     pub names: Vec<String>,
     /// End of the validity, seconds since 1970.
@@ -253,7 +255,7 @@ fn load(record: &CertificateRecord) -> Result<Loaded, Failure> {
         Some(path) => certificates(path)?,
         None => Vec::new(),
     };
-    let options = ContextOptions {
+    let mut options = ContextOptions {
         identities: vec![Identity {
             chain,
             key: key.secret_der().to_vec(),
@@ -264,14 +266,19 @@ fn load(record: &CertificateRecord) -> Result<Loaded, Failure> {
         alpn: vec![b"http/1.1".to_vec()],
         ..ContextOptions::default()
     };
-    let context = Context::new(&options).map_err(|error| {
-        let why = format!(
-            "with {}: {}",
-            record.key,
-            without_openssl_code(error.message())
-        );
-        unusable(&record.certificate, why)
-    })?;
+    let make = |options: &ContextOptions| {
+        Context::new(options).map_err(|error| {
+            let why = format!(
+                "with {}: {}",
+                record.key,
+                without_openssl_code(error.message())
+            );
+            unusable(&record.certificate, why)
+        })
+    };
+    let http1_context = make(&options)?;
+    options.alpn.insert(0, b"h2".to_vec());
+    let context = make(&options)?;
     let names = if record.names.is_empty() {
         summary.dns_names
     } else {
@@ -279,6 +286,7 @@ fn load(record: &CertificateRecord) -> Result<Loaded, Failure> {
     };
     Ok(Loaded {
         context,
+        http1_context,
         names,
         not_after: summary.not_after,
     })

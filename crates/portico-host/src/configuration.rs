@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use portico_config::{CertificateOptions, Config, Id, Limits, ReservationOptions};
+use portico_config::{CertificateOptions, Config, HttpVersion, Id, Limits, ReservationOptions};
 use portico_dispatch::{Affinity, QueueOptions};
-use portico_engine::ListenerOptions;
+use portico_engine::{ListenerOptions, Protocols};
 use portico_router::Scheme;
 
 use crate::certificates::Certificates;
@@ -111,6 +111,7 @@ pub(crate) fn settings(config: Config) -> Settings {
             },
             addresses: Vec::new(),
             backlog: listener.backlog,
+            protocols: protocols(listener.protocols.as_deref(), listener.tls),
             optional: true,
         });
         entry.optional &= listener.optional;
@@ -118,6 +119,15 @@ pub(crate) fn settings(config: Config) -> Settings {
     }
     settings.config = config;
     settings
+}
+
+/// Versions of HTTP as a listener names them, or its default.
+fn protocols(named: Option<&[HttpVersion]>, is_tls: bool) -> Protocols {
+    let has = |version| named.map(|named| named.contains(&version));
+    Protocols {
+        http1: has(HttpVersion::Http1).unwrap_or(true),
+        http2: has(HttpVersion::Http2).unwrap_or(is_tls),
+    }
 }
 
 fn affinity(rule: &portico_config::Affinity) -> Affinity {

@@ -270,7 +270,10 @@ impl Port {
     ) -> std::io::Result<()> {
         let contexts = self.wanted.certificates.iter();
         accepting.contexts = contexts
-            .map(|loaded| shard.add_tls_context(loaded.context.clone()))
+            .map(|loaded| match self.wanted.limits.protocols.http2 {
+                true => shard.add_tls_context(loaded.context.clone()),
+                false => shard.add_tls_context(loaded.http1_context.clone()),
+            })
             .collect();
         let options = ListenerOptions {
             tls: accepting.contexts.first().copied().unwrap_or(0),

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use portico_engine::{ListenerOptions, Protocols};
 use portico_router::Scheme;
 
 use crate::host::{Host, Phase};
@@ -15,6 +16,14 @@ const BACKLOG: u32 = 4096;
 /// How often it is tried to open a port that could not be opened.
 const RETRY_EVERY: Duration = Duration::from_secs(5);
 
+/// Versions of HTTP on a port that the configuration does not name.
+fn default_protocols(scheme: Scheme) -> Protocols {
+    Protocols {
+        http1: true,
+        http2: scheme == Scheme::Https,
+    }
+}
+
 impl Host {
     /// What a port is to be like, by the settings in force.
     pub(crate) fn wanted(&self, port: u16, scheme: Scheme) -> Wanted {
@@ -23,11 +32,17 @@ impl Host {
             Scheme::Https => self.certificates.for_port(port),
             Scheme::Http => Vec::new(),
         };
+        let protocols = configured
+            .filter(|listener| listener.scheme == scheme)
+            .map_or_else(|| default_protocols(scheme), |listener| listener.protocols);
         Wanted {
             scheme,
             addresses: configured.map_or_else(Vec::new, |listener| listener.addresses.clone()),
             backlog: configured.map_or(BACKLOG, |listener| listener.backlog),
-            limits: self.settings.limits.clone(),
+            limits: ListenerOptions {
+                protocols,
+                ..self.settings.limits.clone()
+            },
             certificates,
         }
     }

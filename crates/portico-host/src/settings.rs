@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use portico_config::Config;
 use portico_dispatch::QueueOptions;
-use portico_engine::ListenerOptions;
+use portico_engine::{ListenerOptions, Protocols};
 use portico_router::{Scheme, Unreserved, UrlPrefix};
 
 use crate::configuration;
@@ -54,6 +54,8 @@ pub struct ListenerSettings {
     pub addresses: Vec<IpAddr>,
     /// Connections that the kernel keeps until they are accepted.
     pub backlog: u32,
+    /// Versions of HTTP.
+    pub protocols: Protocols,
     /// Whether the host runs without it.
     pub optional: bool,
 }

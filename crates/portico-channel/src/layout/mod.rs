@@ -13,7 +13,8 @@
 //! is smaller than a word shares one, the first in the low bits.
 //!
 //! What follows is the kind's own: [`event`] and [`command`] are the two tables, in the language of [`crate::schema`]. A
-//! connection's token is [`crate::token`]'s matter. A **sequence number** names a request on its connection, counted from 1.
+//! connection's token is [`crate::token`]'s matter. A **sequence number** names a request on its connection, counted from 1;
+//! in HTTP/2 it is the stream's number.
 //!
 //! These tables are the only source: `make generate` writes the TypeScript copy and `docs/records.md`.
 

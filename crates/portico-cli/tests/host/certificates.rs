@@ -17,6 +17,49 @@ fn issue(folder: &Path, file: &str, name: &str) -> (String, String) {
     (path("pem"), path("key"))
 }
 
+/// The version of HTTP that a client speaks that would rather speak HTTP/2.
+fn version(folder: &Path, trusted: &str, name: &str, port: u16) -> String {
+    let output = Command::new("curl")
+        .args([
+            "-sS",
+            "--http2",
+            "--max-time",
+            "20",
+            "-o",
+            "/dev/null",
+            "-w",
+            "%{http_version} %{http_code}",
+            "--resolve",
+            &format!("{name}:{port}:127.0.0.1"),
+            "--cacert",
+        ])
+        .arg(folder.join(format!("{trusted}.trusted")))
+        .arg(format!("https://{name}:{port}/"))
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn https_ports_speak_http_2_unless_their_listener_says_otherwise() {
+    let folder = folder();
+    let (pem, key) = issue(folder.path(), "a", "a.test");
+    let (port, old_port) = (free_port(), free_port());
+    let file = folder.path().join("portico.toml");
+    let text = format!(
+        "[[listener]]\naddress = \"*:{old_port}\"\ntls = true\nprotocols = [\"http/1.1\"]\n\
+         [[certificate]]\nport = {old_port}\ncertificate = \"{pem}\"\nkey = \"{key}\"\n"
+    );
+    fs::write(&file, text).unwrap();
+    let host = Host::start_in(folder, &["--config", &file.display().to_string()]);
+    host.done(&["cert", "add", "--cert", &pem, "--key", &key]);
+    for (port, expected) in [(port, "2 200"), (old_port, "1.1 200")] {
+        let prefix = format!("https://*:{port}/");
+        let _application = Application::start(&host.socket(), &prefix, "it").unwrap();
+        assert_eq!(version(host.folder.path(), "a", "a.test", port), expected);
+    }
+}
+
 /// What a client gets that trusts this certificate alone; empty if it does not trust the host.
 fn get(folder: &Path, trusted: &str, name: &str, port: u16) -> String {
     let output = Command::new("curl")

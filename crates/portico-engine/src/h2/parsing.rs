@@ -76,6 +76,9 @@ impl H2 {
             self.look_at(transport, core, turn, sequence)?;
             self.exchanges.done();
         }
+        if let Some(key) = self.request_again.take() {
+            self.request(transport, core, turn, key)?;
+        }
         let mut rest = std::mem::take(&mut self.rest);
         let mut used = 0;
         let result = self.parse(transport, core, turn, &rest, &mut used);
@@ -160,10 +163,10 @@ impl H2 {
         let Some(head) = self.session.head().copied() else {
             return Ok(());
         };
-        self.count_request(transport, core);
         let is_tls = transport.is_tls();
         let Some(method) = head.method else {
             // Records name methods by number. RFC 9110, section 9.1
+            self.count_request(transport, core);
             self.refuse(transport, core, key, 501);
             return Ok(());
         };
@@ -181,9 +184,9 @@ impl H2 {
             write_request(events, name, is_tls, (method, &head), section)
         };
         let told = match &offered {
-            Offered::Passed | Offered::Filtered(_) => {
-                self.untold.tell(transport, core, turn.events, write)
-            }
+            Offered::Passed | Offered::Filtered(_) => transport
+                .announce(core, turn.events)
+                .and_then(|()| Ok(write(turn.events)?)),
             Offered::Answered(_) => transport.announce(core, turn.events),
             Offered::Waits => {
                 let waiting = Waiting::begin(core, key.id);
@@ -191,13 +194,18 @@ impl H2 {
                 Ok(())
             }
         };
+        if told.is_err() {
+            self.request_again = Some(key);
+            return told;
+        }
         self.exchanges.insert(key.id, exchange);
+        self.count_request(transport, core);
         match offered {
             Offered::Answered(answer) => self.answer(transport, core, key.id, &answer),
             Offered::Filtered(filter) => turn.filters.push((key.id, filter)),
             Offered::Passed | Offered::Waits => {}
         }
-        told
+        Ok(())
     }
 
     fn count_request(&mut self, transport: &mut Transport, core: &mut Core) {

@@ -145,6 +145,19 @@ impl Shard {
         }
     }
 
+    /// Lets the clients of HTTP/2 finish: each is told to open no more streams, and its connection ends behind those that
+    /// it has.
+    pub fn retire_connections(&mut self) {
+        self.core.clock.update();
+        let Self {
+            core, connections, ..
+        } = self;
+        for connection in connections.iter_mut() {
+            connection.retire(core);
+        }
+        self.flush_dirty();
+    }
+
     /// The connections of a listener that meet a condition.
     fn tokens(&mut self, listener: u32, is_wanted: impl Fn(&Connection) -> bool) -> Vec<u32> {
         self.connections
