@@ -45,6 +45,8 @@ const EVERYWHERE = [
   'throws-in-end/16383/half-close/pipelined-upload/trailers/fast/unwatched',
   // What follows is refused while its client still sends: no reset overtakes the refusal.
   'throws-in-end/1/slow/pipelined-upload/expect/fast/unwatched',
+  // What it has answered has long been sent, also where a thread has yet to say so: what follows is refused.
+  'throws-after-end/16384/split/pipelined-upload/expect/fast/watched',
   // The client's end comes in the wake of the engine that its request came with, and immediates are to run before it.
   'pipeline-promise-fails/100/half-close/pipelined/chunked/fast/watched',
   // The client ends its side within the body: what it is answered is not lost by a reset.

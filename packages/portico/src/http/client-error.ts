@@ -2,7 +2,7 @@
 
 import { EventClientError } from '../generated/layout';
 import { PARSE_ERROR_CODES, PARSE_ERROR_REASONS } from '../generated/tables';
-import type { Connection } from '../lane/connection';
+import { WRITTEN_AT_ONCE_BYTES, type Connection } from '../lane/connection';
 import { endReadable } from '../lane/connection-end';
 import type { LaneSocket } from '../lane/socket';
 import { requestTimeout } from './errors';
@@ -100,9 +100,15 @@ export function answerBadRequest(pipeline: Pipeline, error: ParseError): void {
   socket.destroy(error);
 }
 
-/** An answer to a host that only waits to be acknowledged has gone: its client may have had it long ago. */
-function isAnswering({ current, connection }: Pipeline): boolean {
-  return current !== null && current.headSent && !(current.ended && connection.isShared);
+/**
+ * An answer to a host that only waits to be acknowledged has gone: its client may have had it long ago. So has one that
+ * was ended in an earlier batch of events and surely fits into the socket's buffer: Node's has finished by then.
+ */
+function isAnswering({ current, connection, connection: { lane } }: Pipeline): boolean {
+  if (current === null || !current.headSent) return false;
+  const { ended, endTurn, unsentBytes, pendingBytes } = current;
+  const hasGone = connection.isShared || endTurn !== lane.turn && unsentBytes + pendingBytes <= WRITTEN_AT_ONCE_BYTES;
+  return !(ended && hasGone);
 }
 
 function ignore(): void { /* The program has been told by 'clientError', or does not want to know. */ }
