@@ -95,6 +95,20 @@ module.exports = {
       });
     },
   }),
+  // Node 26 asks again, behind the body, whether there is a listener.
+  a_listener_that_is_called_once: async (log) => {
+    const server = http.createServer();
+    server.once('upgrade', (...args) => watch(log, ...args));
+    const client = new RawClient(await listen(server), { allowHalfOpen: true });
+    client.write(head(LENGTH));
+    await client.until('\r\n\r\n', 2000);
+    client.write('hello');
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    client.write('later');
+    client.socket.end();
+    log('wire', await client.all());
+    await close(server);
+  },
   refused_before_its_body_has_come: scenario([head(LENGTH)], {
     onUpgrade: (log, request, socket) => {
       socket.on('close', () => log('tunnel', 'close'));

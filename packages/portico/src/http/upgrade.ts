@@ -75,9 +75,12 @@ export function receivedSoFar(pipeline: Pipeline, bytes: Buffer): void {
 /** The body has come behind which the connection is a byte stream: its reader may have been waiting. */
 export function beginUpgraded(pipeline: Pipeline, { stream }: Upgrading): void {
   if (stream === null) return;
+  const { connection, connection: { laneSocket, server: { server } } } = pipeline;
   becomeTunnel(pipeline);
-  releaseFromHttp(pipeline.connection.laneSocket);
-  stream.begin();
+  releaseFromHttp(laneSocket);
+  // Node asks again whether there is a listener: one that was there once has gone.
+  if (server.listenerCount('upgrade') === 0) connection.destroy();
+  else stream.begin();
 }
 
 function becomeTunnel(pipeline: Pipeline): void {
