@@ -73,6 +73,24 @@ for (const [what, [sent, places]] of Object.entries(MORE_THAN_IS_READ)) {
   }
 }
 
+test('a client that ends its side behind a body that no handler reads, and more requests, gives back its places', async (t) => {
+  const host = await startHost(t);
+  await host.member('host/apps/impatient.cjs', `http://*:${host.port}/`);
+  const inFlight = async () => (await host.status()).prefixes.find(({ prefix }) => prefix.includes(`:${host.port}/`)).processes[0].in_flight;
+  const socket = net.connect({ port: host.port, host: '127.0.0.1', allowHalfOpen: true });
+  t.after(() => socket.destroy());
+  await once(socket, 'connect');
+  socket.resume().end(`${GET('/').repeat(7)}POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n${'x'.repeat(100_000)}${GET('/').repeat(5)}`);
+  await eventually(async () => (await inFlight()) === 8, 'it has its places');
+  await eventually(async () => (await inFlight()) === 0, 'its places are free', 60_000);
+});
+
+test('a registration that is refused leaves no socket', async (t) => {
+  const host = await startHost(t);
+  const member = await host.member('host/apps/refused.cjs', `http://*:${host.port}/`);
+  assert.match(member.output(), /error EADDRINUSE\nlistening 0/);
+});
+
 test('a client that ends its side behind many requests gets all answers', async (t) => {
   const host = await startHost(t);
   await host.member('host/apps/member.cjs', `http://*:${host.port}/`, { args: ['here'] });

@@ -61,6 +61,16 @@ function ask(prefix: string): Promise<HostConnection> {
 }
 
 function granted(connection: HostConnection, prefix: string): Grant {
+  try {
+    return grantOf(connection, prefix);
+  } catch (error) {
+    // The host keeps its end of the control connection open as long as ours is.
+    connection.discard();
+    throw error;
+  }
+}
+
+function grantOf(connection: HostConnection, prefix: string): Grant {
   if (connection.answer === '') throw prefixError(connection.failureCode, `Listening on ${prefix} failed: ${failureOf(connection)}.`, prefix);
   const answer = JSON.parse(connection.answer) as {
     type?: string; code?: string; message?: string; prefix?: string; address?: Grant['address'];

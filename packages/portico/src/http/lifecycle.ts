@@ -186,14 +186,18 @@ export function emitClose(response: Closable): void {
 
 /**
  * The peer has ended its side behind requests that the engine does not read, since enough of them wait for answers, and none
- * has come for a time. Where the server answers on regardless, or an answer or a body is on its way, so do we: it is told
- * again.
+ * has come for a time. Where the server answers on regardless, or an answer is on its way, so do we: it is told again. Where
+ * a body waits for its reader, it counts as behind that body alone.
  */
 export function unreadEnd(pipeline: Pipeline): void {
   const { current, connection, connection: { server: { server } } } = pipeline;
-  const moves = pipeline.orphanedAcks > 0 || current !== null && hasAcks(current) || findUnread(pipeline) !== undefined;
+  const moves = pipeline.orphanedAcks > 0 || current !== null && hasAcks(current);
   if (connection.tunnel || connection.destroying || connection.closed || server.httpAllowHalfOpen === true || moves) return;
-  endSide(pipeline);
+  const unread = findUnread(pipeline);
+  if (!unread) return endSide(pipeline);
+  if (pipeline.awaitedReader === unread) return;
+  pipeline.awaitedReader = unread;
+  endUnlessRead(pipeline, unread, () => pipeline.find(unread.sequence) === unread);
 }
 
 /** The peer has ended its side while a request is in flight. */
@@ -249,23 +253,23 @@ function waitForAnswers(pipeline: Pipeline): void {
  * has taken nothing for as long as a request may take to arrive: a client that has gone must not be kept for ever.
  */
 function waitForReader(pipeline: Pipeline, exchange: Exchange): void {
-  const { request } = exchange;
-  const { connection } = pipeline;
   let isOver = false;
-  request.once('end', () => {
+  exchange.request.once('end', () => {
     if (isOver) return;
     pipeline.peerHasEnded = true;
     setImmediate(endWithPeer, pipeline);
   });
+  endUnlessRead(pipeline, exchange, () => isOver = true);
+}
+
+/** Ends the peer's side when the reader of a body has taken nothing for as long as a request may take to arrive, if `isDue` says so then. */
+function endUnlessRead(pipeline: Pipeline, exchange: Exchange, isDue: () => boolean): void {
+  const { connection } = pipeline;
   const { requestTimeout } = connection.server.server;
   if (typeof requestTimeout !== 'number' || requestTimeout <= 0) return;
   const timer = setTimeout(() => {
-    if (isBeingRead(exchange)) {
-      timer.refresh();
-    } else if (!request.readableEnded) {
-      isOver = true;
-      endSide(pipeline);
-    }
+    if (isBeingRead(exchange)) timer.refresh();
+    else if (!exchange.request.readableEnded && isDue()) endSide(pipeline);
   }, requestTimeout).unref();
   connection.whenClosed(() => clearTimeout(timer));
 }

@@ -41,6 +41,8 @@ export class Pipeline {
    * and does not hear of the peer's end.
    */
   readsNoEnd = false;
+  /** The request whose body keeps the peer's end from counting for a time, where that lies behind more requests. */
+  awaitedReader: Exchange | null = null;
   /** The peer has ended its side behind such a body, which counts when all is answered. */
   endsBehindAnswers = false;
   /** So much waited when the last request came that Node would have stopped reading. */
