@@ -9,7 +9,7 @@ import { describe, test } from 'node:test';
 import { readCounters } from '../support/counters.mjs';
 import { environment, plain, preload } from '../support/mode.mjs';
 import certificate from './lib/certificate.cjs';
-import { scenarioLogs } from './lib/scenario-logs.mjs';
+import { assertSame, scenarioLogs } from './lib/scenario-logs.mjs';
 
 const scratch = mkdtempSync(join(tmpdir(), 'portico-before-'));
 process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
@@ -33,18 +33,26 @@ const WRAPPED = {
   'what an agent wraps': `http.createServer,https.createServer,http.Server.emit,https.Server.emit,${response('writeHead', 'write', 'end', 'setHeader', 'removeHeader', 'appendHeader', 'emit')}`,
 };
 
-const logsOf = (wrapped, flags, env) => scenarioLogs(file('preloads/scenarios.cjs'), ['--require', file('preloads/wrappers.cjs'), ...flags], {
+const logsOf = (wrapped, flags, env, only) => scenarioLogs(file('preloads/scenarios.cjs'), ['--require', file('preloads/wrappers.cjs'), ...flags], {
   ...env, WRAPPED: wrapped, HTTPS_KEY: key, HTTPS_CERT: cert, NODE_NO_WARNINGS: '',
-});
+}, only);
 
 describe('wrappers that were there before', { concurrency: 2 }, () => {
   for (const [name, wrapped] of Object.entries(WRAPPED)) {
-    test(name, async () => {
+    test(name, async (t) => {
       const counters = join(scratch, name.replaceAll(' ', '-'));
-      const [node, portico] = await Promise.all([
-        logsOf(wrapped, [], { ...environment(''), PORTICO_REQUIRE: '' }), logsOf(wrapped, preload, environment(counters)),
+      const both = (only) => Promise.all([
+        logsOf(wrapped, [], { ...environment(''), PORTICO_REQUIRE: '' }, only), logsOf(wrapped, preload, environment(counters), only),
       ]);
-      assert.deepEqual(portico.logs, node.logs);
+      const [node, portico] = await both();
+      assert.deepEqual(Object.keys(portico.logs), Object.keys(node.logs));
+      for (const scenario of Object.keys(node.logs)) {
+        const again = async () => {
+          const [alone, other] = await both(scenario);
+          return { node: alone.logs[scenario], portico: other.logs[scenario] };
+        };
+        await assertSame(t, { node: node.logs[scenario], portico: portico.logs[scenario] }, { again });
+      }
       assert.doesNotMatch(portico.stderr, /PORTICO_PATCHED_BEFORE/);
       if (!plain) assert.ok(readCounters(counters).connections > 0, 'the engine served them');
     });
