@@ -25,8 +25,13 @@ export function hear(child, heard = () => undefined) {
  * `started` gets the same without `match` at once. `node` is another
  * executable. Other options are those of spawn.
  */
-export async function startNode(args, { ready, started, node = process.execPath, ...options }) {
-  const child = spawn(node, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
+export function startNode(args, { node = process.execPath, ...options }) {
+  return startProgram([node, ...args], options);
+}
+
+/** The same for any command, a list of words. */
+export async function startProgram([file, ...args], { ready, started, ...options }) {
+  const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
   const ended = once(child, 'exit');
   let found;
   const matched = new Promise((resolve) => (found = resolve));

@@ -39,6 +39,18 @@ export const https: ModuleOf<Https> = Object.assign(() => instance().https(), {
   slipstream: () => instance().replace('https'),
 });
 
+/**
+ * Asks the process host that has started this process for a new one in its place. The new one is ready before this one is
+ * told to end (docs/workers.md).
+ *
+ * @param reason is shown in the host's log
+ * @returns resolves when the host has heard it
+ * @throws (rejects) `ERR_PORTICO_NO_WORKER` in a process that no process host has started, or the host's own code
+ */
+export function recycle(reason?: string): Promise<void> {
+  return instance().recycle(reason);
+}
+
 /** Whether servers run on the engine, and if not, why. */
 export function status(): Status {
   return instance().status();

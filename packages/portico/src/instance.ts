@@ -10,6 +10,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import type { Store } from './cache';
 import { decide, type Status } from './fallback';
 import { VERSION } from './native/load';
+import { enterWorker, notInWorker, recycle } from './worker/messages';
 
 type Http = typeof import('node:http');
 type Https = typeof import('node:https');
@@ -21,6 +22,8 @@ export interface Instance {
   /** A module object of the shape of `node:http` whose server side is the engine's; always the same one. */
   http(): Http;
   https(): Https;
+  /** Asks the process host for a new process in the place of this one. */
+  recycle(reason?: string): Promise<void>;
   /** Puts the engine's server side into `node:http` or `node:https` itself. A second call does nothing. */
   replace(name: 'http' | 'https'): void;
   /** What the engine keeps of answers. */
@@ -40,6 +43,7 @@ export function instance(): Instance {
   if (existing !== undefined) return existing;
   const status = decide();
   const made = status.active ? new EngineInstance() : new StockInstance(status);
+  if (status.active) enterWorker();
   Object.defineProperty(nodeHttp, KEY, { value: made, enumerable: false, configurable: true });
   if (status.active) Reflect.defineProperty(process.versions, 'portico', { value: VERSION, enumerable: true });
   return made;
@@ -81,6 +85,10 @@ class StockInstance implements Instance {
   cache(): Store {
     return NOTHING_KEPT;
   }
+
+  async recycle(): Promise<void> {
+    throw notInWorker();
+  }
 }
 
 /** The engine's server side, made when first asked for. */
@@ -102,6 +110,10 @@ class EngineInstance implements Instance {
   https(): Https {
     this.#https ??= overlay(nodeHttps, serverSideOfHttps());
     return this.#https;
+  }
+
+  recycle(reason?: string): Promise<void> {
+    return recycle(reason);
   }
 
   replace(name: 'http' | 'https'): void {

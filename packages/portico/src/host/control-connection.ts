@@ -1,20 +1,23 @@
 /**
- * The connection to a host that lasts as long as a registration: a line of JSON for each message.
+ * The connection to a host that lasts as long as a registration, or that of a worker's process: a line of JSON for each
+ * message.
  */
 
 import { Socket } from 'node:net';
 
-/** What a host says after the registration. */
+/** What a host says after its first answer. */
 export interface HostMessage {
   type: string;
   code?: string;
   message?: string;
+  id?: number;
+  data?: unknown;
 }
 
 /** Bytes of a line at most. */
 const LINE_BYTES = 64 * 1024;
 
-/** The registration's connection. Keeps the event loop alive only while an answer is waited for. */
+/** A connection to the host's control socket. Keeps the event loop alive only while an answer is waited for. */
 export class ControlConnection {
   readonly #socket: Socket;
   #rest = '';
@@ -34,7 +37,7 @@ export class ControlConnection {
   }
 
   /** Sends a message. */
-  send(message: HostMessage): void {
+  send(message: HostMessage | object): void {
     if (this.#socket.writable) this.#socket.write(`${JSON.stringify(message)}\n`);
   }
 
@@ -44,7 +47,7 @@ export class ControlConnection {
     else this.#socket.unref();
   }
 
-  /** Ends the registration. */
+  /** Ends the connection, and with it the registration. */
   end(): void {
     this.#socket.removeAllListeners('close');
     this.#socket.destroy();

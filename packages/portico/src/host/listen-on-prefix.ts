@@ -84,7 +84,8 @@ function refuseOtherArguments(args: readonly unknown[]): void {
   throw error;
 }
 
-function alreadyListening(): Error {
+/** What Node's `listen` throws where the server listens. */
+export function alreadyListening(): Error {
   const error = new Error('Listen method has been called more than once without closing.') as Error & { code: string };
   error.code = 'ERR_SERVER_ALREADY_LISTEN';
   return error;
@@ -100,9 +101,16 @@ function problemOf(attached: AttachedServer, prefix: string): Error | undefined 
     return prefixError('ERR_PORTICO_PREFIX_SCHEME',
       `A server of node:${expected} can't listen on ${prefix}: use node:${scheme}, or the prefix ${prefix.replace(SCHEME, `${expected}://`)}.`, prefix);
   }
+  return stockServerProblem(attached, 'a URL prefix', prefix);
+}
+
+/**
+ * Why a server that Node's own stack serves can't listen at a host; undefined if it is one of ours.
+ *
+ * @param place what it would listen on, in words
+ */
+export function stockServerProblem(attached: AttachedServer, place: string, prefix?: string): Error | undefined {
   const reason = attached.stockReason ?? (attached.keepsOwnListeners ? undefined : OWN_CONNECTIONS);
-  if (reason !== undefined) {
-    return prefixError('ERR_PORTICO_STOCK_SERVER', `This server can't listen on a URL prefix, which needs Portico's stack. ${reason}`, prefix);
-  }
-  return undefined;
+  if (reason === undefined) return undefined;
+  return prefixError('ERR_PORTICO_STOCK_SERVER', `This server can't listen on ${place}, which needs Portico's stack. ${reason}`, prefix);
 }

@@ -10,7 +10,7 @@ import { prefixError } from './errors';
 import { startHost } from './start-host';
 
 /** Version of the control protocol. */
-const PROTOCOL = 2;
+export const PROTOCOL = 2;
 /** Milliseconds that a host may take to start. */
 const START_MS = 15_000;
 /** Milliseconds between two attempts to reach one that starts. */
@@ -25,15 +25,27 @@ export interface Grant {
   connection: HostConnection;
 }
 
+/** What a server of a worker tells the host of the place that its program asked for. */
+export interface WorkerPlace {
+  /** The host's name for the worker. */
+  id: string;
+  port: number;
+  /** The IP address; absent: all. */
+  address?: string;
+  /** Other processes of the worker may have the same place: they are workers of a cluster. */
+  shared: boolean;
+}
+
 /**
  * Registers a prefix. If no host is running and the place is this user's own, one is started; where `PORTICO_HOST` names
  * another place, that is for whoever runs that host, with its configuration.
  *
+ * @param worker given by processes that a process host has started
  * @throws an error with the host's code, or `ERR_PORTICO_NO_HOST`
  */
-export async function registerPrefix(prefix: string): Promise<Grant> {
-  const connection = await ask(prefix);
-  return connection.mayBeStarted ? startAndAsk(connection.socket, prefix) : granted(connection, prefix);
+export async function registerPrefix(prefix: string, worker?: WorkerPlace): Promise<Grant> {
+  const connection = await ask(prefix, worker);
+  return connection.mayBeStarted && worker === undefined ? startAndAsk(connection.socket, prefix) : granted(connection, prefix);
 }
 
 async function startAndAsk(socket: string, prefix: string): Promise<Grant> {
@@ -51,13 +63,17 @@ async function startAndAsk(socket: string, prefix: string): Promise<Grant> {
   }
 }
 
-function ask(prefix: string): Promise<HostConnection> {
+function ask(prefix: string, worker?: WorkerPlace): Promise<HostConnection> {
   return loadBinding().connectHost(JSON.stringify({
-    type: 'register', protocol: PROTOCOL, layout: LAYOUT_VERSION, records: FINGERPRINT, prefix,
-    process: {
-      pid: process.pid, program: basename(process.argv[1] ?? 'node'), node: process.versions.node, package: VERSION,
-    },
+    type: 'register', protocol: PROTOCOL, layout: LAYOUT_VERSION, records: FINGERPRINT, prefix, process: thisProcess(), worker,
   }));
+}
+
+/** What a host shows of this process. */
+export function thisProcess(): object {
+  return {
+    pid: process.pid, program: basename(process.argv[1] ?? 'node'), node: process.versions.node, package: VERSION,
+  };
 }
 
 function granted(connection: HostConnection, prefix: string): Grant {

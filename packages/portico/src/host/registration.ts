@@ -10,7 +10,7 @@ import { Lane } from '../lane/lane';
 import { ControlConnection, type HostMessage } from './control-connection';
 import { prefixError } from './errors';
 import type { PrefixOwner } from './prefix-handle';
-import { registerPrefix, type Grant } from './register-prefix';
+import { registerPrefix, type Grant, type WorkerPlace } from './register-prefix';
 
 /** First and longest pause between attempts to find a lost host again, in milliseconds. */
 const FIRST_PAUSE_MS = 50;
@@ -28,6 +28,7 @@ interface Session {
 export class Registration implements PrefixOwner {
   readonly #attached: AttachedServer;
   readonly #prefix: string;
+  readonly #worker: WorkerPlace | undefined;
   #grant: Grant;
   #session: Session;
   /** Those that have not ended: the present one, and those of hosts that have handed over. */
@@ -35,9 +36,10 @@ export class Registration implements PrefixOwner {
   #left = false;
   #whenLeft: (() => void)[] = [];
 
-  constructor(attached: AttachedServer, prefix: string, grant: Grant) {
+  constructor(attached: AttachedServer, prefix: string, grant: Grant, worker?: WorkerPlace) {
     this.#attached = attached;
     this.#prefix = prefix;
+    this.#worker = worker;
     this.#grant = grant;
     this.#session = this.#begin(grant);
   }
@@ -59,7 +61,7 @@ export class Registration implements PrefixOwner {
     if (this.#left) return done();
     this.#left = true;
     this.#whenLeft.push(done);
-    this.#attached.leaving = true;
+    this.#attached.beginLeaving();
     this.#attached.close();
     for (const session of this.#sessions) {
       session.leaving = true;
@@ -118,7 +120,8 @@ export class Registration implements PrefixOwner {
   /** Once every host knows. */
   #finishLeaving(): void {
     if ([...this.#sessions].some((session) => session.leaving)) return;
-    this.#attached.leaving = false;
+    if (this.#whenLeft.length === 0) return;
+    this.#attached.endLeaving();
     for (const done of this.#whenLeft.splice(0)) done();
     // Requests that were on their way when the host heard of it are in the channel now.
     setImmediate(() => this.#attached.connectionGone());
@@ -140,7 +143,7 @@ export class Registration implements PrefixOwner {
   async #reregister(pauseMs: number): Promise<void> {
     while (!this.#left) {
       try {
-        const grant = await registerPrefix(this.#prefix);
+        const grant = await registerPrefix(this.#prefix, this.#worker);
         if (this.#left) {
           grant.connection.discard();
           return;

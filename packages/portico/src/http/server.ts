@@ -19,6 +19,7 @@ import { leaveToNode } from '../lane/stock-server';
 import { beginHttp1 } from './http1';
 import { beginStreams } from './streams';
 import { carryFunction, carryOver } from '../node/carry-over';
+import { listenInWorker } from '../worker/listen-on-port';
 import { kIncomingMessage, kOptimizeEmptyRequests, kServerResponse, kUniqueHeaders, sampleServer, stockConnectionListener,
   StockIncomingMessage, stockServer, StockServer, StockServerResponse } from './stock';
 
@@ -188,8 +189,8 @@ export function defineServerMembers(prototype: object): void {
   });
   method(prototype, 'listen', function listen(this: object, ...args: unknown[]) {
     const prefix = prefixOf(args);
-    if (prefix === undefined) return Reflect.apply(below.listen, this, args) as unknown;
-    listenOnPrefix(this as ServerObject, prefix, args);
+    if (prefix !== undefined) listenOnPrefix(this as ServerObject, prefix, args);
+    else if (!listenInWorker(this as ServerObject, args)) return Reflect.apply(below.listen, this, args) as unknown;
     return this;
   });
   for (const name of ['closeAllConnections', 'closeIdleConnections'] as const) {

@@ -87,13 +87,14 @@ export class AttachedServer {
   handle: object | null = null;
   /** Connections that Node's own stack serves. */
   extraConnections = 0;
+  /** Of this environment's own engine, if that serves it. */
   lane: Lane | undefined;
-  /** Lanes of hosts that have handed over: their connections live on. */
-  #retired: Lane[] = [];
-  /** What is done with a host's lane when its last connection has gone. */
-  readonly #whenDrained = new Map<Lane, () => void>();
-  /** The host has been told that the server stops, and has not heard it yet. */
-  leaving = false;
+  /** Lanes of its registrations at hosts, and what is done with each when its last connection has gone. */
+  readonly #hosted = new Map<Lane, () => void>();
+  /** Lanes that bring no new connections: the listener was closed, or the host has handed over. */
+  readonly #retired = new Set<Lane>();
+  /** Registrations whose host has been told that the server stops, and has not heard it yet. */
+  #leaving = 0;
   /** Number in the engine, -1 if it has none. */
   listener = -1;
   /** Whether the listener is open; its connections may outlive it. */
@@ -139,6 +140,7 @@ export class AttachedServer {
   #attach(open: (lane: Lane, options: ListenerOptions) => number): void {
     const lane = currentLane();
     this.lane = lane;
+    this.#retired.delete(lane);
     this.listener = open(lane, this.options(lane));
     this.listening = true;
     lane.servers.set(this.listener, this);
@@ -146,57 +148,60 @@ export class AttachedServer {
     this.provider?.attached(lane.engine, this.listener, () => this.scheduleUpdate());
   }
 
-  /** Takes the lane of a host; its only listener is the server. `drained` is called when it is needed no more. */
+  /** Takes the lane of a registration at a host; its only listener is the server. `drained` is called when it is needed no more. */
   attachToHost(lane: Lane, drained: () => void): void {
-    this.lane = lane;
-    this.listener = 0;
     this.listening = true;
-    this.#whenDrained.set(lane, drained);
+    this.#hosted.set(lane, drained);
     lane.servers.set(0, this);
     lane.engine.setRef(0, this.referenced);
   }
 
   /** A host has handed over. It still gives requests of the connections that it has, until it ends. */
   retire(lane: Lane): void {
-    this.#retired.push(lane);
+    this.#retired.add(lane);
     lane.engine.setRef(0, false);
   }
 
   /** A host is lost: its lane has no connections and gets none. */
   forget(lane: Lane): void {
-    this.#retired = this.#retired.filter((other) => other !== lane);
-    this.#whenDrained.delete(lane);
-    if (this.lane === lane) this.lane = undefined;
+    this.#retired.delete(lane);
+    this.#hosted.delete(lane);
     this.connectionGone();
+  }
+
+  /** A host is told that the server stops: until it has heard, the server has not closed. */
+  beginLeaving(): void {
+    this.#leaving++;
+  }
+
+  /** It has heard. */
+  endLeaving(): void {
+    this.#leaving--;
   }
 
   /** Lets go of hosts' lanes without connections, once the hosts know that the server has stopped. */
   #dropDrained(): void {
-    if (this.listening || this.leaving) return;
-    for (const lane of [...this.#whenDrained.keys()]) {
-      if (lane.engine.connectionCount(0) === 0) this.#drop(lane);
+    if (this.listening || this.#leaving > 0) return;
+    for (const [lane, drained] of [...this.#hosted]) {
+      if (lane.engine.connectionCount(0) > 0) continue;
+      this.#retired.delete(lane);
+      this.#hosted.delete(lane);
+      // Not in the midst of its own events.
+      setImmediate(drained);
     }
-  }
-
-  #drop(lane: Lane): void {
-    this.#retired = this.#retired.filter((other) => other !== lane);
-    const drained = this.#whenDrained.get(lane);
-    this.#whenDrained.delete(lane);
-    if (this.lane === lane) this.lane = undefined;
-    // Not in the midst of its own events.
-    setImmediate(() => drained?.());
   }
 
   /** Stops accepting. */
   close(): void {
     if (!this.listening) return;
     this.listening = false;
-    // Without a lane the host is lost, and everything with it.
-    if (this.lane === undefined) return;
-    this.lane.writer.submit();
-    this.lane.engine.closeListener(this.listener);
-    // A host has the certificates of its applications.
-    if (!this.#whenDrained.has(this.lane)) this.#closed(this.lane);
+    for (const lane of this.#openLanes()) {
+      lane.writer.submit();
+      lane.engine.closeListener(this.#listenerOf(lane));
+      // A host has the certificates of its applications.
+      if (lane === this.lane) this.#closed(lane);
+      this.#retired.add(lane);
+    }
     this.#forgetIfDrained();
   }
 
@@ -208,19 +213,23 @@ export class AttachedServer {
 
   /** A closed listener without connections has no more events. */
   #forgetIfDrained(): void {
-    if (this.lane !== undefined && this.connectionCount === 0) this.lane.servers.delete(this.listener);
+    if (this.connectionCount > 0) return;
+    for (const lane of this.#lanes()) lane.servers.delete(this.#listenerOf(lane));
+    // Its listener's number may become another server's.
+    this.lane = undefined;
   }
 
   setRef(referenced: boolean): void {
     this.referenced = referenced;
-    if (this.listening) this.lane?.engine.setRef(this.listener, referenced);
+    if (!this.listening) return;
+    for (const lane of this.#openLanes()) lane.engine.setRef(this.#listenerOf(lane), referenced);
   }
 
-  /** Open connections, as the engine counts them. */
+  /** Open connections, as the engines count them. */
   get connectionCount(): number {
     let count = this.lane === undefined ? 0 : this.lane.engine.connectionCount(this.listener);
-    for (const lane of this.#retired) count += lane.engine.connectionCount(0);
-    return this.leaving ? count + 1 : count;
+    for (const lane of this.#hosted.keys()) count += lane.engine.connectionCount(0);
+    return count + this.#leaving;
   }
 
   closeIdleConnections(): void {
@@ -248,10 +257,15 @@ export class AttachedServer {
 
   /** Where the server's connections are. */
   #lanes(): Lane[] {
-    return this.lane === undefined ? this.#retired : [this.lane, ...this.#retired];
+    return this.lane === undefined ? [...this.#hosted.keys()] : [this.lane, ...this.#hosted.keys()];
   }
 
-  /** The server's number in a lane: in that of a host it is the only one. */
+  /** Those of them that bring new connections. */
+  #openLanes(): Lane[] {
+    return this.#lanes().filter((lane) => !this.#retired.has(lane));
+  }
+
+  /** The server's number in a lane: in that of a registration it is the only one. */
   #listenerOf(lane: Lane): number {
     return lane === this.lane ? this.listener : 0;
   }
@@ -267,7 +281,8 @@ export class AttachedServer {
     this.#updateScheduled = true;
     queueMicrotask(() => {
       this.#updateScheduled = false;
-      if (this.listening && this.lane !== undefined) this.lane.engine.updateListener(this.listener, this.options(this.lane));
+      if (!this.listening) return;
+      for (const lane of this.#openLanes()) lane.engine.updateListener(this.#listenerOf(lane), this.options(lane));
     });
   }
 
@@ -325,7 +340,7 @@ export class AttachedServer {
 
   /** A connection has gone: the server may have been waiting for it. */
   connectionGone(): void {
-    if (this.#whenDrained.size > 0) this.#dropDrained();
+    if (this.#hosted.size > 0) this.#dropDrained();
     if (this.listening) return;
     this.#forgetIfDrained();
     if (!this.drained) this.server._emitCloseIfDrained();

@@ -85,6 +85,8 @@ export class Connection implements TlsConnection {
   /** Those of them that the socket's stream has yet to give. */
   writtenAhead: WrittenAhead[] | null = null;
   #socket: LaneSocket | null = null;
+  /** A host has ended TLS for it, and the server knows nothing of TLS. */
+  #encryptedToHost = false;
   /** The socket below TLS, if the program saw it. */
   transport: Socket | null = null;
   #closeCallbacks: (() => void)[] | null = null;
@@ -131,6 +133,7 @@ export class Connection implements TlsConnection {
     const socket = this.resource.runInAsyncScope(() => (provider === undefined
       ? createSocket(this)
       : provider.createSocket(this) as unknown as LaneSocket));
+    if (this.#encryptedToHost) socket.encrypted = true;
     // A socket asked for after the end is one that has ended; its 'close' has been, as far as programs can tell.
     if (this.destroying || this.closed && this.errno === 0) socket.destroy(this.error);
     return socket;
@@ -155,6 +158,12 @@ export class Connection implements TlsConnection {
   /** What an answer's record says where the connection ends behind it. */
   get closeFlag(): number {
     return layout.RESPONSE_FLAG_CLOSE;
+  }
+
+  /** The client speaks TLS with a host, for a server of node:http: `socket.encrypted` says so, as frameworks ask it. */
+  encryptedToHost(): void {
+    this.#encryptedToHost = true;
+    if (this.#socket !== null) this.#socket.encrypted = true;
   }
 
   /** The socket's constructor tells of it before it is complete. */

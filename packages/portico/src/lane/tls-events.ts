@@ -9,7 +9,14 @@ import { flagsOf } from './slab';
 /** Handles an event that only TLS connections have. */
 export function dispatchTls(connection: Connection, kind: number, at: number): void {
   const { provider } = connection.server;
-  if (provider === undefined) return;
+  if (provider === undefined) {
+    // A host has ended TLS for a server of node:http.
+    if (kind === layout.EVENT_SECURE) {
+      keying(connection.lane, at);
+      connection.encryptedToHost();
+    }
+    return;
+  }
   switch (kind) {
     case layout.EVENT_SECURE: return secured(connection, at);
     case layout.EVENT_SERVER_NAME:
