@@ -118,6 +118,8 @@ export function hasRoom(exchange: Exchange): boolean {
   const { framed, unsentBytes, pendingBytes, pending } = exchange;
   const most = unsentBytes + pendingBytes + (pending === null ? 0 : pending.length * MOST_FRAMING_BYTES);
   if (framed === null && most < highWaterMark(exchange)) return true;
+  // Without a count of each chunk's framing, where a program writes on and on.
+  if (unsent(exchange) + pendingBytes >= highWaterMark(exchange)) return false;
   return writableLength(exchange) < highWaterMark(exchange);
 }
 
