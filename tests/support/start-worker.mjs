@@ -20,5 +20,17 @@ export function workerEnvironment(host, { id = 'test.0', listen, env = {} }) {
  * its output matches `ready`, with what `startProgram` resolves with.
  */
 export async function startWorker(host, command, { ready = /^listening/, cwd = testsFolder, ...options }) {
-  return startProgram(command, { ready, cwd, env: workerEnvironment(host, options), started: (member) => host.members.push(member) });
+  return startProgram(command, {
+    ready, cwd, env: workerEnvironment(host, options), detached: true, started: (worker) => host.members.push({ kill: () => endGroup(worker) }),
+  });
+}
+
+/** Ends the program and what it has started: `npm` leaves its children behind where it is killed. */
+async function endGroup({ pid, kill }) {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // All of them have ended.
+  }
+  await kill();
 }
