@@ -1,17 +1,16 @@
 // Starts a program as a process host does: an ordinary command, and a few variables in its environment.
 
-import { pathToFileURL } from 'node:url';
 import { join } from 'node:path';
 import { startProgram } from './child.mjs';
 import { testsFolder } from './mode.mjs';
 
-const register = pathToFileURL(join(testsFolder, '../packages/portico/dist/register.js')).href;
+const register = join(testsFolder, '../packages/portico/dist/register.js');
 
 /** The variables of a worker. `listen`: prefixes by port, as PORTICO_LISTEN has them. */
 export function workerEnvironment(host, { id = 'test.0', listen, env = {} }) {
   return {
     ...host.env, NODE_ENV: 'production', PORTICO_WORKER: id, PORTICO_LISTEN: JSON.stringify(listen),
-    NODE_OPTIONS: `--import=${register}`, ...env,
+    NODE_OPTIONS: `--require=${JSON.stringify(register)}`, ...env,
   };
 }
 

@@ -31,7 +31,7 @@ test('each code has a row with its cause and what to do, and each row a code', (
 });
 
 test('no other page has a table of codes', () => {
-  for (const name of readdirSync(join(root, 'docs')).filter((name) => name !== 'errors.md')) {
+  for (const name of readdirSync(join(root, 'docs'), { recursive: true }).filter((name) => name.endsWith('.md') && name !== 'errors.md')) {
     assert.doesNotMatch(readFileSync(join(root, 'docs', name), 'utf8'), /^\| `ERR_PORTICO_/m, name);
   }
 });

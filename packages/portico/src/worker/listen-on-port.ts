@@ -3,7 +3,6 @@
  * is registered on them. Which ports do is said by the host's environment variables; all others are opened by Node.
  */
 
-import dns = require('node:dns');
 import net = require('node:net');
 import { alreadyListening, stockServerProblem } from '../host/listen-on-prefix';
 import { prefixError } from '../host/errors';
@@ -42,7 +41,10 @@ function attachByName(server: ServerObject & { _listeningId?: number }, worker: 
   prepare(server, asked);
   lookingUp.add(server);
   const { _listeningId: attempt } = server;
-  dns.lookup(host, (error, address) => {
+  // Loaded here and not above: every program that is preloaded would pay for it.
+  // eslint-disable-next-line @typescript-eslint/no-require-imports
+  const { lookup } = require('node:dns') as typeof import('node:dns');
+  lookup(host, (error, address) => {
     lookingUp.delete(server);
     if (server._listeningId !== attempt) return;
     if (error !== null) {
