@@ -40,6 +40,13 @@ pub(crate) const BODY_PIECE_BYTES: usize = 4 * 1024;
 /// the shard's buffer together with what follows it, so that one call empties the socket.
 pub(crate) const IN_PLACE_BYTES: usize = 16 * 1024;
 
+/// Most that is read at once straight to where its event lies, so that the event fits into a slab of 64 KB.
+pub(crate) const IN_PLACE_READ_BYTES: usize = RECEIVE_BYTES - 512;
+
+/// Event memory that is enough for the next read of a peer that sends more than one read takes: its bytes are torn
+/// wherever a read ends.
+pub(crate) const STREAM_ROOM_BYTES: usize = 48 * 1024;
+
 /// Longest interval between two looks at how fast peers are, milliseconds; `connections_checking_interval` if that is
 /// shorter.
 pub(crate) const PACE_CHECK_MS: u64 = 5_000;

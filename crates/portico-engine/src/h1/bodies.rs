@@ -11,7 +11,9 @@ use super::input::{Phase, TakenOver};
 use super::step::{Pause, Step};
 use crate::core::Core;
 use crate::exchange::BodyWish;
-use crate::limits::{BODY_PIECE_BYTES, IN_PLACE_BYTES, READ_ROOM_BYTES, RECEIVE_BYTES};
+use crate::limits::{
+    BODY_PIECE_BYTES, IN_PLACE_BYTES, IN_PLACE_READ_BYTES, READ_ROOM_BYTES, STREAM_ROOM_BYTES,
+};
 use crate::stop::Stop;
 use crate::transport::{Received, Transport};
 
@@ -45,10 +47,12 @@ impl H1 {
             return None;
         }
         match self.input.phase {
-            Phase::Raw if self.input.taken_over != Some(TakenOver::Untold) => Some(RECEIVE_BYTES),
+            Phase::Raw if self.input.taken_over != Some(TakenOver::Untold) => {
+                Some(IN_PLACE_READ_BYTES)
+            }
             Phase::Sized { left } if self.body_wish() == BodyWish::Bytes => {
-                let left =
-                    usize::try_from(left).map_or(RECEIVE_BYTES, |left| left.min(RECEIVE_BYTES));
+                let left = usize::try_from(left)
+                    .map_or(IN_PLACE_READ_BYTES, |left| left.min(IN_PLACE_READ_BYTES));
                 (left >= IN_PLACE_BYTES).then_some(left)
             }
             _ => None,
@@ -62,7 +66,13 @@ impl H1 {
         events: &mut EventWriter<'_>,
         most: usize,
     ) -> Result<(), Stop> {
-        let wanted = self.input.expected_read().max(READ_ROOM_BYTES).min(most);
+        let expected = self.input.expected_read();
+        let room = if expected < IN_PLACE_READ_BYTES {
+            expected.max(READ_ROOM_BYTES)
+        } else {
+            STREAM_ROOM_BYTES
+        };
+        let wanted = room.min(most);
         if events.payload_room::<event::Body>() < wanted {
             return Err(Stop::NeedSpace(wanted + PIECE_HEAD_BYTES + 4));
         }

@@ -3,8 +3,15 @@
 import { Buffer } from 'node:buffer';
 import { LongWords, RecordHead } from '../generated/layout';
 
-/** Size of a slab: four reads of 16 KB or one of 64 KB, with what events say of them. */
-const SLAB_BYTES = 65 * 1024;
+/**
+ * Size of a slab. A power of two, and no more than that: V8 collects young memory when that of `ArrayBuffer`s has reached
+ * 64 MB, and marks the whole heap when all of it has grown by more. Only what divides 64 MB lets the cheap one come first.
+ */
+const SLAB_BYTES = 64 * 1024;
+/** Where messages of about 16 KB come: four of them, with what events say of them. In `SLAB_BYTES` only three have room. */
+const FOUR_MESSAGES_BYTES = 65 * 1024;
+const LEAST_MESSAGE_BYTES = 8 * 1024;
+const MOST_MESSAGE_BYTES = 32 * 1024;
 
 /** One slab, as bytes and as words. */
 export interface Slab {
@@ -14,7 +21,8 @@ export interface Slab {
 
 /** Makes a slab of at least so many bytes. Made in JavaScript: by Node-API it costs ten times as much. */
 export function makeSlab(bytes: number): Slab {
-  const buffer = Buffer.allocUnsafeSlow(Math.max(SLAB_BYTES, (bytes + 7) & ~7));
+  const isForMessages = bytes > LEAST_MESSAGE_BYTES && bytes < MOST_MESSAGE_BYTES;
+  const buffer = Buffer.allocUnsafeSlow(Math.max(isForMessages ? FOUR_MESSAGES_BYTES : SLAB_BYTES, (bytes + 7) & ~7));
   return { bytes: buffer, words: new Int32Array(buffer.buffer, buffer.byteOffset, buffer.byteLength >> 2) };
 }
 
