@@ -5,6 +5,7 @@
 
 mod arguments;
 mod ask;
+mod cache;
 mod host;
 mod show;
 mod status;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         Command::Status(arguments) => status::run(socket, &arguments),
         Command::Reserve(command) => ask::reserve(socket, command),
         Command::Cert(command) => ask::certificate(socket, command),
+        Command::Cache(command) => cache::run(socket, command),
         Command::Reload => ask::reload(socket),
         Command::Stop { drain } => ask::stop(socket, drain),
         Command::Upgrade { program } => ask::upgrade(socket, program),

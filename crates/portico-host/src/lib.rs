@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod admission;
+mod caching;
 pub mod certificates;
 pub mod client;
 mod commands;
