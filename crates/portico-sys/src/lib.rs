@@ -3,7 +3,7 @@
 //! A thin layer over `rustix`: readiness ([`Epoll`]), stream sockets ([`socket`]), one deadline descriptor
 //! ([`DeadlineTimer`]), wake-ups between threads ([`Wake`]) and between processes ([`Bell`]), clocks ([`clock`]), descriptors over Unix sockets
 //! ([`descriptors`]) and who is at their other end ([`peer_credentials`]), listening sockets ([`listening`],
-//! [`inherited`]), files that others could have put in our way ([`files`]). Nothing here blocks but the disk and [`Epoll::wait`]. Errors are [`Errno`], because the engine decides by number.
+//! [`inherited`]), files that others could have put in our way ([`files`]), programs that are started with nothing of ours ([`spawn`]). Nothing here blocks but the disk and [`Epoll::wait`]. Errors are [`Errno`], because the engine decides by number.
 #![deny(unsafe_code)]
 
 mod address;
@@ -18,6 +18,7 @@ pub mod files;
 pub mod inherited;
 pub mod listening;
 pub mod socket;
+pub mod spawn;
 mod wake;
 
 pub use address::{Address, Family};
