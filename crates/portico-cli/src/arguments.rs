@@ -1,9 +1,11 @@
 //! The command line: what can be said, and what it means.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+use portico_host::applications::MAX_INSTANCES;
 
 /// One port, many processes: the host of Portico.
 #[derive(Debug, Parser)]
@@ -29,6 +31,17 @@ pub(crate) struct Cli {
 /// A command.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Run a program, and keep it running: a host and its processes in one
+    #[command(after_help = "Examples:\n  \
+        portico run app.js\n  \
+        portico run --instances max app.js -- --colour red\n  \
+        portico run 'npm start'\n  \
+        portico run .                                 the folder's package.json says what to start\n\n\
+        Each port that the program's HTTP servers listen on is opened by the host; the processes share its requests. A\n\
+        process that crashes is replaced at once. HUP replaces the processes one after the other, and no request fails;\n\
+        TERM and INT (Ctrl-C) let requests finish and end all (a second one: at once). The exit code is the program's where\n\
+        it can't start.")]
+    Run(RunArguments),
     /// Run the host in the foreground
     #[command(after_help = "Examples:\n  \
         portico host                                  with defaults\n  \
@@ -36,6 +49,38 @@ pub(crate) enum Command {
         Signals: TERM and INT let connections finish and end the host (a second one: at once), HUP reads the\n\
         configuration and the certificates again. Under systemd it tells readiness and takes sockets that systemd opened.")]
     Host(HostArguments),
+    /// Show the applications that the host runs
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show an application: its command, its workers, what they wrote last, and how the last one failed
+    Describe {
+        /// Its name
+        name: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Start an application that was stopped, or has failed
+    Start {
+        /// Its name
+        name: String,
+    },
+    /// End an application's processes, then start others; its requests wait
+    Restart {
+        /// Its name
+        name: String,
+    },
+    /// Change how many processes an application has
+    Scale {
+        /// Its name
+        name: String,
+        /// How many: a number, or "max" for one for each core
+        #[arg(value_parser = instances)]
+        instances: u32,
+    },
     /// Show prefixes, processes, queues and rates
     #[command(after_help = "Examples:\n  \
         portico status\n  \
@@ -48,21 +93,27 @@ pub(crate) enum Command {
     /// Say which certificates serve which https ports and names
     #[command(subcommand)]
     Cert(Cert),
-    /// Show or purge the answers that the host keeps
-    #[command(subcommand)]
-    Cache(Cache),
-    /// Read the configuration and the certificates again; nothing is dropped
+    /// Read the configuration and the certificates again; nothing is dropped. With a name: replace an application's processes
     #[command(
-        after_help = "If the new configuration is bad, or a port of it can't be opened, the host says what is wrong and goes\n\
+        after_help = "With the name of an application its processes are replaced one after the other: each new one serves\n\
+                      before the one before it ends, and no request fails.\n\n\
+                      If the new configuration is bad, or a port of it can't be opened, the host says what is wrong and goes\n\
                       on with the old one."
     )]
-    Reload,
-    /// End the host: connections may finish, new ones are refused
+    Reload {
+        /// An application
+        name: Option<String>,
+    },
+    /// End the host: connections may finish, new ones are refused. With a name: end an application's processes
     #[command(after_help = "Examples:\n  \
         portico stop                                  waits as long as `drain_timeout` says (30 s by default)\n  \
-        portico stop --drain 0                        at once\n\n\
+        portico stop --drain 0                        at once\n  \
+        portico stop app                              the processes of that application; the host goes on\n\n\
         Returns when the host has ended.")]
     Stop {
+        /// An application
+        #[arg(conflicts_with = "drain")]
+        name: Option<String>,
         /// Seconds that connections may take to finish
         #[arg(long, value_name = "SECONDS", value_parser = seconds)]
         drain: Option<Duration>,
@@ -83,6 +134,19 @@ pub(crate) enum Command {
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
+}
+
+/// Arguments of `portico run`.
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    /// Script, folder with a package.json, program, or a command in quotes
+    pub(crate) program: String,
+    /// Arguments of the program
+    #[arg(last = true)]
+    pub(crate) arguments: Vec<OsString>,
+    /// How many processes: a number, or "max" for one for each core
+    #[arg(long, short, value_name = "N", default_value = "1", value_parser = instances)]
+    pub(crate) instances: u32,
 }
 
 /// Arguments of `portico host`.
@@ -108,61 +172,6 @@ pub(crate) struct StatusArguments {
     /// Show it again every second, until interrupted
     #[arg(long)]
     pub(crate) watch: bool,
-}
-
-/// `portico cache`.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Cache {
-    /// Show how many answers are kept, and how often they were given
-    Status {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Show the answers that are kept
-    #[command(after_help = "Examples:\n  \
-        portico cache show\n  \
-        portico cache show http://example.com/news/\n  \
-        portico cache show /news/ --json")]
-    Show {
-        /// Only those whose URL, or path, begins so
-        #[arg(default_value = "", hide_default_value = true)]
-        prefix: String,
-        /// So many at most
-        #[arg(long, value_name = "NUMBER", default_value_t = 100)]
-        limit: u32,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Give answers up: requests that begin when this has returned are answered anew
-    #[command(after_help = "Examples:\n  \
-        portico cache purge --url http://example.com/news/1\n  \
-        portico cache purge --prefix /news/               on each host\n  \
-        portico cache purge --tag user-7\n  \
-        portico cache purge --all")]
-    Purge(PurgeArguments),
-}
-
-/// Arguments of `portico cache purge`.
-#[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("what").required(true).args(["url", "prefix", "tag", "all"]))]
-pub(crate) struct PurgeArguments {
-    /// This URL with its query, or a path on each host
-    #[arg(long, value_name = "URL")]
-    pub(crate) url: Option<String>,
-    /// All URLs, or paths, that begin so
-    #[arg(long, value_name = "URL")]
-    pub(crate) prefix: Option<String>,
-    /// Answers with this tag
-    #[arg(long, value_name = "TAG")]
-    pub(crate) tag: Option<String>,
-    /// All answers
-    #[arg(long)]
-    pub(crate) all: bool,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// `portico reserve`.
@@ -259,6 +268,18 @@ pub(crate) struct CertArguments {
     pub(crate) require_client_certificate: bool,
 }
 
+fn instances(text: &str) -> Result<u32, String> {
+    if text == "max" {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        return Ok(u32::try_from(cores).unwrap_or(1));
+    }
+    let number = text
+        .parse()
+        .ok()
+        .filter(|number| (1..=MAX_INSTANCES).contains(number));
+    number.ok_or_else(|| format!("must be \"max\" or a number from 1 to {MAX_INSTANCES}"))
+}
+
 fn seconds(text: &str) -> Result<Duration, String> {
     let number: Option<f64> = text.parse().ok();
     number
@@ -274,6 +295,19 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn instances_are_a_number_or_max() {
+        assert_eq!(instances("1000"), Ok(1000));
+        assert!(instances("max").unwrap() >= 1);
+        for wrong in ["0", "1001", "-1", "many", ""] {
+            let error = instances(wrong).unwrap_err();
+            assert!(
+                error.contains("\"max\" or a number from 1 to 1000"),
+                "{error}"
+            );
+        }
     }
 
     #[test]

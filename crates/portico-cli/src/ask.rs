@@ -62,7 +62,7 @@ fn has_ended(error: &std::io::Error) -> bool {
     matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
 }
 
-fn ask_and_say(
+pub(crate) fn ask_and_say(
     socket: Option<&Path>,
     request: &Request,
     patience: Option<Duration>,

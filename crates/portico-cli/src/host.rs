@@ -13,13 +13,14 @@ use crate::{Failed, show};
 const LOG_VARIABLE: &str = "PORTICO_LOG";
 
 pub(crate) fn run(arguments: HostArguments, socket: Option<PathBuf>) -> Result<(), Failed> {
-    start_log();
+    start_log(LevelFilter::INFO);
     let on_demand = arguments.on_demand;
     let start = Start {
         configuration: arguments.config,
         socket,
         state: arguments.state,
         on_demand,
+        application: None,
     };
     match portico_host::run(start) {
         // Another application was faster: what was wanted is there.
@@ -43,11 +44,11 @@ pub(crate) fn check(file: &Path) -> Result<(), Failed> {
 }
 
 /// One line for each event that a person needs, to standard error. The journal adds the time itself.
-fn start_log() {
+pub(crate) fn start_log(usual: LevelFilter) {
     let wanted = std::env::var(LOG_VARIABLE).ok();
     let level = wanted.as_deref().map(str::parse::<LevelFilter>);
     let is_understood = level.as_ref().is_none_or(Result::is_ok);
-    let level = level.and_then(Result::ok).unwrap_or(LevelFilter::INFO);
+    let level = level.and_then(Result::ok).unwrap_or(usual);
     let log = tracing_subscriber::fmt()
         .with_writer(io::stderr)
         .with_max_level(level)
@@ -62,7 +63,7 @@ fn start_log() {
     if !is_understood {
         let wanted = wanted.unwrap_or_default();
         tracing::warn!(
-            "{LOG_VARIABLE} must be error, warn, info, debug, trace or off, not {wanted:?}: the level is info"
+            "{LOG_VARIABLE} must be error, warn, info, debug, trace or off, not {wanted:?}: the level is {usual}"
         );
     }
 }

@@ -45,14 +45,6 @@ fn text(status: &Status, style: Style) -> String {
         bytes(status.bytes_read),
         bytes(status.bytes_written),
     ));
-    if status.cache.stored > 0 {
-        lines.push(format!(
-            "{} answers kept ({}), given {} times",
-            status.cache.entries,
-            bytes(status.cache.bytes),
-            status.cache.hits,
-        ));
-    }
     for (count, what) in [
         (status.unrouted, "requests that no prefix matched (404)"),
         (
@@ -222,7 +214,7 @@ fn rate(per_second: f64) -> String {
     }
 }
 
-fn duration(seconds: u64) -> String {
+pub(crate) fn duration(seconds: u64) -> String {
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
     match (days, hours, minutes) {
         (0, 0, 0) => format!("{seconds} s"),
@@ -232,7 +224,7 @@ fn duration(seconds: u64) -> String {
     }
 }
 
-pub(crate) fn bytes(count: u64) -> String {
+fn bytes(count: u64) -> String {
     let units = ["kB", "MB", "GB", "TB", "PB", "EB"];
     // Only the leading digits are shown.
     let mut size = count as f64;

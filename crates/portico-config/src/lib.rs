@@ -29,6 +29,6 @@ pub use kinds::Id;
 pub use reference::reference;
 pub use row::{Applies, Row, rows};
 pub use sections::{
-    CacheOptions, CertificateOptions, HostOptions, HttpVersion, Limits, ListenerOptions,
-    QueueOptions, ReservationOptions, SiteOptions,
+    CertificateOptions, HostOptions, HttpVersion, Limits, ListenerOptions, QueueOptions,
+    ReservationOptions, SiteOptions,
 };

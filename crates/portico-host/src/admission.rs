@@ -69,11 +69,24 @@ impl Host {
         self.look_up_names();
         self.check_configured_scheme(&prefix)?;
         self.registry.check(&prefix, &owner)?;
-        let wanted = self.wanted(prefix.port(), prefix.scheme());
+        let of_worker = self.worker_of(peer, register.worker.as_ref(), &prefix.to_string())?;
+        let mut wanted = self.wanted(prefix.port(), prefix.scheme());
+        if of_worker.is_some() {
+            wanted.keep_to(
+                register
+                    .worker
+                    .as_ref()
+                    .and_then(|worker| worker.address.as_deref()),
+            );
+        }
         self.listeners.open(&self.shards, prefix.port(), wanted)?;
         let admission = self.admit(&prefix, owner, peer.pid, register);
-        if admission.is_err() {
-            self.close_unneeded_listeners();
+        match (&admission, of_worker) {
+            (Ok(admission), Some(of)) => {
+                self.joined(of, admission.member, prefix.to_string(), peer.pid);
+            }
+            (Ok(_), None) => {}
+            (Err(_), _) => self.close_unneeded_listeners(),
         }
         admission
     }
@@ -93,7 +106,6 @@ impl Host {
         process.program = beginning(&process.program, MAX_WORD_CHARACTERS);
         process.node = beginning(&process.node, MAX_WORD_CHARACTERS);
         let told = (process.pid, process.program.clone(), owner.uid);
-        self.give_up_answers_of_others(prefix, owner.uid);
         let (member, queue) = self.registry.register(prefix, owner, process)?;
         if self.registry.queues().len() != queues {
             self.publish_routes();

@@ -2,10 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use portico_cache::store::StoreLimits;
-use portico_config::{
-    CacheOptions, CertificateOptions, Config, HttpVersion, Id, Limits, ReservationOptions,
-};
+use portico_config::{CertificateOptions, Config, HttpVersion, Id, Limits, ReservationOptions};
 use portico_dispatch::{Affinity, QueueOptions};
 use portico_engine::{ListenerOptions, Protocols};
 use portico_router::Scheme;
@@ -87,7 +84,6 @@ pub(crate) fn settings(config: Config) -> Settings {
         socket: config.host.socket.clone(),
         idle_exit: config.host.idle_exit,
         drain: config.host.drain_timeout,
-        cache: cache(&config.cache),
         default_queue: QueueOptions::from(&config.queue),
         sites: Default::default(),
         unreserved: config.host.unreserved,
@@ -123,15 +119,6 @@ pub(crate) fn settings(config: Config) -> Settings {
     }
     settings.config = config;
     settings
-}
-
-fn cache(options: &CacheOptions) -> StoreLimits {
-    let bytes = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
-    StoreLimits {
-        budget_bytes: bytes(options.max_bytes),
-        max_body_bytes: bytes(options.max_entry_bytes),
-        ..StoreLimits::default()
-    }
 }
 
 /// Versions of HTTP as a listener names them, or its default.

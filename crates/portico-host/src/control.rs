@@ -17,7 +17,7 @@ use tokio::time::{sleep, timeout};
 use crate::admission::{Admission, beginning};
 use crate::host::{Host, Phase};
 use crate::lines::LineBuffer;
-use crate::protocol::{Answer, CacheCommand, Register, Reply, Request};
+use crate::protocol::{Answer, Register, Reply, Request};
 use crate::visitors::{Visit, Visitors};
 use crate::{Failure, code, process_limits, reload, upgrade};
 
@@ -230,16 +230,9 @@ impl Control {
                 self.host.borrow_mut().leave(member);
                 Ok(Reply::Left)
             }
-            Request::Cache(command) => {
-                let answer = self.host.borrow().member_cache(member, &command);
-                Ok(match answer {
-                    Ok(answer) => Reply::Ok(Box::new(answer)),
-                    Err(failure) => failure.into(),
-                })
-            }
             _ => Err(Failure::new(
                 code::REQUEST,
-                "a connection that has registered can only leave, or ask of its own answers; use another one",
+                "a connection that has registered can only leave; use another one",
             )),
         }
     }
@@ -261,15 +254,14 @@ impl Control {
                 })
             }
             Request::Reserve(command) => self.host.borrow_mut().reserve(peer, command),
-            Request::Cache(command) => {
-                if command != CacheCommand::Status {
-                    Host::check_master(peer)?;
-                }
-                self.host.borrow().cache_command(&command)
-            }
             Request::Certificate(command) => {
                 Host::check_master(peer)?;
                 self.host.borrow_mut().certificate(command)
+            }
+            Request::Application(command) => {
+                Host::check_master(peer)?;
+                drop(turn);
+                self.command_application(command).await
             }
             Request::Reload => {
                 Host::check_master(peer)?;
@@ -315,6 +307,10 @@ impl Control {
         let mut host = self.host.borrow_mut();
         let time = match host.phase {
             Phase::Draining(_) => Duration::ZERO,
+            Phase::Ending => {
+                host.applications.kill_all();
+                return;
+            }
             Phase::Running | Phase::HandingOver => drain.unwrap_or(host.settings.drain),
         };
         host.drain(time);

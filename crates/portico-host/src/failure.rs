@@ -44,6 +44,8 @@ pub mod code {
     pub const UPGRADE: &str = "ERR_PORTICO_UPGRADE";
     /// Others could have put things into a folder of the host's.
     pub const HOST_FOLDER: &str = "ERR_PORTICO_HOST_FOLDER";
+    /// There is no such application, or its workers fail.
+    pub const APPLICATION: &str = "ERR_PORTICO_APPLICATION";
     /// Something of the system failed.
     pub const SYSTEM: &str = "ERR_PORTICO_SYSTEM";
     /// Not for this user.

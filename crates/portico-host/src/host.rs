@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use portico_dispatch::{LeftBehind, MemberId, ShardThread, owner_of};
-use portico_engine::OutputCache;
+use portico_dispatch::{LeftBehind, MemberId, ShardThread};
 use portico_router::UrlPrefix;
 use tokio::sync::mpsc::UnboundedSender;
 
+use crate::applications::{Applications, Specification};
 use crate::certificates::Certificates;
 use crate::listeners::Listeners;
 use crate::log_budget::LogBudget;
@@ -38,6 +38,8 @@ pub struct Start {
     pub state: Option<PathBuf>,
     /// Started by an application: ends when no process is registered any more.
     pub on_demand: bool,
+    /// The one application of `portico run`. The host ends with it.
+    pub application: Option<Specification>,
 }
 
 /// Where the host is in its life.
@@ -49,6 +51,8 @@ pub(crate) enum Phase {
     HandingOver,
     /// Nothing new is accepted; open connections may finish until then.
     Draining(Instant),
+    /// The connections have ended; the host's own workers are ending.
+    Ending,
 }
 
 /// The host.
@@ -62,8 +66,6 @@ pub(crate) struct Host {
     pub(crate) state: State,
     pub(crate) state_file: StateFile,
     pub(crate) shards: Vec<ShardThread>,
-    /// Answers that are kept.
-    pub(crate) cache: Arc<OutputCache>,
     pub(crate) registry: Registry,
     pub(crate) listeners: Listeners,
     pub(crate) certificates: Certificates,
@@ -87,6 +89,8 @@ pub(crate) struct Host {
     pub(crate) unopened: BTreeMap<u16, Failure>,
     /// When they were tried last.
     pub(crate) tried_unopened: Instant,
+    /// Processes that the host starts itself.
+    pub(crate) applications: Applications,
 }
 
 impl Host {
@@ -106,8 +110,7 @@ impl Host {
         let certificates = rules::certificates(&settings, &state)?;
         let mut registry = Registry::default();
         registry.apply(rules::rules(&settings, &state, unknown_names)?)?;
-        let cache = Arc::new(OutputCache::new(settings.cache));
-        let shards = ShardThread::start_all_with(settings.shards, &cache);
+        let shards = ShardThread::start_all(settings.shards);
         let now = Instant::now();
         let host = Self {
             start,
@@ -117,7 +120,6 @@ impl Host {
             state,
             state_file,
             shards: shards.map_err(|error| Failure::system("a shard can't be started", error))?,
-            cache,
             registry,
             listeners,
             certificates,
@@ -133,6 +135,7 @@ impl Host {
             memories: UserMemories::default(),
             unopened: BTreeMap::new(),
             tried_unopened: now,
+            applications: Applications::default(),
         };
         host.publish_routes();
         Ok(host)
@@ -160,6 +163,7 @@ impl Host {
             left_behind += shard.detach(member);
         }
         self.sessions.remove(&member);
+        self.worker_lost(member);
         let Some(entry) = self.registry.gone(Instant::now(), member) else {
             return;
         };
@@ -238,8 +242,6 @@ impl Host {
         for shard in &self.shards {
             shard.set_routes(Arc::clone(&routes));
         }
-        let has = |owner: u64| routes.queues.keys().any(|id| owner_of(*id) == owner);
-        self.cache.retain_owners(has);
     }
 
     /// Puts certificates as they are now into force, also on ports that could not be opened without.

@@ -7,12 +7,13 @@
 //! * [`registry`]: the rules, without I/O. `admission` and `host` carry out what they allow: ports ([`listeners`]), certificates
 //!   ([`certificates`]), channels. `commands`, `reload` and `upgrade` are what people ask for, `report` what
 //!   they are told.
+//! * [`applications`]: processes that the host starts, watches and replaces itself.
 //! * [`place`]: where a host is reached, and that there is one. `run`: its life from start to end; `watchdog` ends one that
 //!   is stuck.
 #![forbid(unsafe_code)]
 
 mod admission;
-mod caching;
+pub mod applications;
 pub mod certificates;
 pub mod client;
 mod commands;
@@ -43,8 +44,10 @@ mod user_memories;
 pub mod users;
 mod visitors;
 mod watchdog;
+mod worker_signals;
 
 pub use failure::{Failure, code};
 pub use host::Start;
+pub use portico_supervisor::Policy;
 pub use run::{Ended, run};
 pub use watchdog::STUCK_EXIT_CODE;

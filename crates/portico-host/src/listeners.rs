@@ -34,6 +34,18 @@ pub struct Wanted {
     pub certificates: Vec<Loaded>,
 }
 
+impl Wanted {
+    /// Where the configuration names no addresses, the port is opened on this one only, if it is one: a program that
+    /// listens on the loopback address is not for others.
+    pub(crate) fn keep_to(&mut self, address: Option<&str>) {
+        if self.addresses.is_empty() {
+            let address: Option<IpAddr> = address.and_then(|text| text.parse().ok());
+            self.addresses
+                .extend(address.filter(|ip| !ip.is_unspecified()));
+        }
+    }
+}
+
 /// The ports that are open.
 #[derive(Debug, Default)]
 pub struct Listeners {

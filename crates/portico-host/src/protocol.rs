@@ -18,7 +18,7 @@ pub const MAX_LINE_BYTES: usize = 64 * 1024;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Request {
-    /// Register a prefix. First request of its connection, which [`Request::Leave`] and [`Request::Cache`] may follow.
+    /// Register a prefix. First and only request of its connection, but for [`Request::Leave`].
     Register(Register),
     /// Give this member nothing new. It finishes what it took, then closes the connection.
     Leave,
@@ -36,84 +36,14 @@ pub enum Request {
     Reserve(Reserve),
     /// Change or list certificates.
     Certificate(Certificate),
-    /// What is kept of answers. Of a connection that has registered: of its prefix alone.
-    Cache(CacheCommand),
+    /// Control the host's own applications.
+    Application(ApplicationCommand),
     /// Let a new program take over.
     Upgrade {
         /// Path of the program. Absent: the path that the running one was started from.
         #[serde(default)]
         program: Option<String>,
     },
-}
-
-/// What is kept of answers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "action", rename_all = "lowercase")]
-pub enum CacheCommand {
-    /// Counters.
-    Status,
-    /// The answers that are kept.
-    Show {
-        /// Those whose URL begins so; of a path, on each host.
-        #[serde(default)]
-        prefix: String,
-        /// So many at most.
-        limit: u32,
-    },
-    /// Give answers up.
-    Purge {
-        /// By what: `url`, `prefix`, `tag` or `all`.
-        by: String,
-        /// The URL or path, the beginning of one, or the tag.
-        #[serde(default)]
-        value: String,
-    },
-}
-
-/// What the cache has done since the host's start, and holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct CacheCounters {
-    /// Requests that were answered with what was kept.
-    pub hits: u64,
-    /// Those of them that had waited for the answer to an equal one.
-    pub collapsed: u64,
-    /// Requests for which nothing was kept.
-    pub misses: u64,
-    /// Answers that are kept.
-    pub entries: u64,
-    /// Bytes that they take.
-    pub bytes: u64,
-    /// Bytes that they may take.
-    pub budget_bytes: u64,
-    /// Answers that were kept.
-    pub stored: u64,
-    /// Answers that made room for others.
-    pub evicted: u64,
-    /// Answers that went because they were of no more use.
-    pub expired: u64,
-    /// Answers that were purged, or made invalid by a request that changed something.
-    pub purged: u64,
-}
-
-/// An answer that is kept.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct CacheEntry {
-    /// Its URL.
-    pub url: String,
-    /// The prefix that it is of.
-    pub prefix: String,
-    /// Its status code.
-    pub status: u16,
-    /// Bytes of its body.
-    pub bytes: u64,
-    /// Its age in seconds.
-    pub age_seconds: u64,
-    /// For how many seconds more it is given.
-    pub fresh_seconds: u64,
-    /// Names by which it can be purged.
-    pub tags: Vec<String>,
 }
 
 /// One `server.listen(prefix)`.
@@ -131,6 +61,24 @@ pub struct Register {
     /// The process. What it says of itself is shown to people and decides nothing.
     #[serde(default)]
     pub process: Process,
+    /// Of which worker of the host's own it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<WorkerRecord>,
+}
+
+/// What a worker's process says of the server that it registers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WorkerRecord {
+    /// `PORTICO_WORKER`, as the host gave it.
+    pub id: String,
+    /// The port that the program listens on.
+    pub port: u16,
+    /// The address that it listens on; absent: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// Whether other processes of the worker may have the same port, as those of `node:cluster`.
+    pub shared: bool,
 }
 
 /// What a process says of itself.
@@ -146,6 +94,61 @@ pub struct Process {
     /// Version of its `portico` package.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub package: String,
+}
+
+/// What is asked of an application.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "lowercase")]
+pub enum ApplicationCommand {
+    /// [`Answer::applications`]: all of them.
+    List,
+    /// The same for one.
+    Describe {
+        /// Its name.
+        name: String,
+    },
+    /// Start it, if it was stopped or has failed.
+    Start {
+        /// Its name.
+        name: String,
+    },
+    /// End its workers.
+    Stop {
+        /// Its name.
+        name: String,
+    },
+    /// End its workers, and start others when they have ended.
+    Restart {
+        /// Its name.
+        name: String,
+    },
+    /// Replace its workers one after the other: no request fails.
+    Reload {
+        /// Its name.
+        name: String,
+    },
+    /// Change the number of its workers.
+    Scale {
+        /// Its name.
+        name: String,
+        /// How many.
+        instances: u32,
+    },
+}
+
+impl ApplicationCommand {
+    /// What it says, in a word.
+    pub(crate) fn verb(&self) -> &'static str {
+        match self {
+            Self::List => "list",
+            Self::Describe { .. } => "describe",
+            Self::Start { .. } => "start",
+            Self::Stop { .. } => "stop",
+            Self::Restart { .. } => "restart",
+            Self::Reload { .. } => "reload",
+            Self::Scale { .. } => "scale",
+        }
+    }
 }
 
 /// Reservations.
@@ -310,15 +313,9 @@ pub struct Answer {
     /// Of `reserve list`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reservations: Option<Vec<ReservationRecord>>,
-    /// Of `cache status`.
+    /// Of `application list` and `describe`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cache: Option<CacheCounters>,
-    /// Of `cache show`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cached: Option<Vec<CacheEntry>>,
-    /// Of `cache purge`: how many answers went.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub purged: Option<u64>,
+    pub applications: Option<Vec<crate::applications::ApplicationStatus>>,
     /// Of `certificate list`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certificates: Option<Vec<CertificateRecord>>,

@@ -46,7 +46,7 @@ impl Host {
             on_demand: self.start.on_demand,
             phase: match self.phase {
                 Phase::Running | Phase::HandingOver => "running".into(),
-                Phase::Draining(_) => "stopping".into(),
+                Phase::Draining(_) | Phase::Ending => "stopping".into(),
             },
             uptime_seconds: Instant::now().duration_since(self.started).as_secs(),
             shards: u32::try_from(self.shards.len()).unwrap_or(0),
@@ -61,7 +61,6 @@ impl Host {
             bytes_read: totals.bytes_read,
             bytes_written: totals.bytes_written,
             too_slow: totals.too_slow,
-            cache: self.cache_counters(),
             listeners: listeners.chain(unopened).collect(),
             prefixes: self.prefixes(&totals),
         }

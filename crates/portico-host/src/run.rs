@@ -17,8 +17,9 @@ use tokio::net::UnixListener;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::{LocalSet, spawn_local};
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::{MissedTickBehavior, interval, sleep, sleep_until};
 
+use crate::applications::Verdict;
 use crate::control::Control;
 use crate::handover::{self, Received, TakeOver};
 use crate::host::{Host, Phase, Start};
@@ -33,6 +34,7 @@ use crate::succession;
 use crate::systemd::{self, Activated};
 use crate::users::parse_prefix;
 use crate::watchdog::{self, Heart};
+use crate::worker_signals::{self, WorkerSignals};
 use crate::{Failure, code, configuration, process_limits, reload, upgrade};
 
 /// How often the host looks after what does not tell by itself.
@@ -49,6 +51,8 @@ const HTTPS_PORT: u16 = 443;
 pub enum Ended {
     /// It was told to stop, was not needed any more, or has handed over.
     Stopped,
+    /// The one application that it was started for has ended, or can't be kept up.
+    WithApplication(Verdict),
     /// It did not begin: another one runs at this socket, with this process id if it is known.
     AnotherRuns {
         /// The socket.
@@ -95,6 +99,9 @@ fn begin(start: Start, activated: Vec<Activated>) -> Result<Ended, Failure> {
         UnknownNames::Close,
     )?;
     require_all(host.open_configured())?;
+    if let Some(application) = host.start.application.clone() {
+        host.applications.add(application, Instant::now());
+    }
     let control = match control {
         Some(fd) => StdListener::from(fd),
         None => host.place.listen(mode(&host))?,
@@ -215,16 +222,16 @@ fn live(host: Host, control: StdListener, channel: Option<StdStream>) -> Result<
     let heart = Arc::new(Heart::default());
     let pulses = host.shards.iter().map(ShardThread::pulse).collect();
     watchdog::start(pulses, Arc::clone(&heart))?;
-    LocalSet::new().block_on(&runtime, async {
+    let verdict = LocalSet::new().block_on(&runtime, async {
         let listener = UnixListener::from_std(control).map_err(failed)?;
         let control = Control::new(host, listener);
         let accepting = spawn_local(control.clone().accept_all());
         let result = serve(&control, channel, &heart).await;
         heart.finish();
         accepting.abort();
-        result
+        result.map(|()| control.host.borrow().applications.verdict)
     })?;
-    Ok(Ended::Stopped)
+    Ok(verdict.map_or(Ended::Stopped, Ended::WithApplication))
 }
 
 async fn serve(
@@ -236,6 +243,9 @@ async fn serve(
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
     let mut hang_up = signal(SignalKind::hangup()).map_err(failed)?;
+    let news = control.host.borrow_mut().applications.take_news();
+    let mut signals = WorkerSignals::listen(control).map_err(failed)?;
+    let mut news = news.ok_or_else(|| failed(std::io::ErrorKind::NotFound.into()))?;
     let mut ticks = interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     say_started(control, channel.as_ref());
@@ -243,23 +253,31 @@ async fn serve(
     let mut tick: u32 = 0;
     loop {
         heart.beat();
+        let now = Instant::now();
+        control.host.borrow_mut().tend_applications(now);
+        let timeout = control.host.borrow().applications.next_timeout(now);
         tokio::select! {
             _ = ticks.tick() => {
                 tick = tick.wrapping_add(1);
                 look_after(&mut control.host.borrow_mut(), tick.is_multiple_of(TICKS_A_SECOND));
             }
             () = control.attention.notified() => {}
+            Some(ended) = news.recv() => {
+                control.host.borrow_mut().handle_output_ended(&ended, Instant::now());
+            }
+            () = sleep_until(timeout.unwrap_or(now).into()), if timeout.is_some() => {}
+            () = signals.next(control) => {}
             _ = terminate.recv() => control.begin_stop(None),
             _ = interrupt.recv() => control.begin_stop(None),
-            _ = hang_up.recv() => {
-                // `reload` has told what was wrong.
-                let _ = reload::reload(&mut control.host.borrow_mut());
-            }
+            _ = hang_up.recv() => hang_up_heard(&mut control.host.borrow_mut()),
         }
         if let Some((channel, _)) =
             taking_over.take_if(|(_, until)| has_taken_over(control, *until))
         {
             begin_serving(control, &channel);
+        }
+        if control.host.borrow().is_done_with_application() {
+            control.begin_stop(None);
         }
         if is_over(control) {
             break;
@@ -314,6 +332,7 @@ fn look_after(host: &mut Host, every_second: bool) {
         host.rates.sample(now, &totals);
         host.refresh_certificates(false);
         host.retry_unopened(now);
+        worker_signals::reap_orphans(host);
     }
     let unused = host.registry.members().is_empty() && host.expected.is_empty();
     let patience = host.settings.idle_exit;
@@ -327,11 +346,28 @@ fn look_after(host: &mut Host, every_second: bool) {
     }
 }
 
+/// One that runs one program has no configuration: its workers are replaced.
+fn hang_up_heard(host: &mut Host) {
+    if host.start.application.is_some() {
+        host.applications.recycle_all(Instant::now());
+    } else {
+        // `reload` has told what was wrong.
+        let _ = reload::reload(host);
+    }
+}
+
 fn is_over(control: &Control) -> bool {
-    let host = control.host.borrow();
+    let mut host = control.host.borrow_mut();
     match host.phase {
-        Phase::Draining(until) => Instant::now() >= until || host.connections() == 0,
-        Phase::Running | Phase::HandingOver => false,
+        Phase::Draining(until) if Instant::now() >= until || host.has_nothing_to_finish() => {
+            let now = Instant::now();
+            host.phase = Phase::Ending;
+            host.applications.stop_all(now);
+            host.tend_applications(now);
+            host.applications.are_gone()
+        }
+        Phase::Ending => host.applications.are_gone(),
+        Phase::Draining(_) | Phase::Running | Phase::HandingOver => false,
     }
 }
 
@@ -359,6 +395,24 @@ async fn end(control: &Control) {
 }
 
 impl Host {
+    /// Whether the one application that it runs for has come to its end.
+    fn is_done_with_application(&self) -> bool {
+        let is_over = self.applications.verdict.is_some();
+        self.start.application.is_some() && is_over && self.phase == Phase::Running
+    }
+
+    /// Whether no client waits for anything. A host that runs one program does not wait for idle connections to end: who
+    /// presses Ctrl-C has waited long enough.
+    fn has_nothing_to_finish(&self) -> bool {
+        if self.start.application.is_none() {
+            return self.connections() == 0;
+        }
+        let totals = self.totals();
+        let mut members = totals.members.values();
+        let mut queues = totals.queues.values();
+        members.all(|member| member.in_flight == 0) && queues.all(|queue| queue.waiting == 0)
+    }
+
     /// Keeps a prefix of the host before this one for its user, until its processes have registered here.
     fn expect(
         &mut self,

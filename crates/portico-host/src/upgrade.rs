@@ -82,6 +82,10 @@ fn begin(control: &Control) -> Result<(), Failure> {
         let text = "the host is about to end, or an upgrade is under way already";
         return Err(Failure::new(code::UPGRADE, text));
     }
+    if !host.applications.is_empty() {
+        let text = "this host runs a program whose processes would end with it: end it, and start the new one";
+        return Err(Failure::new(code::UPGRADE, text));
+    }
     host.phase = Phase::HandingOver;
     control.accepting.send_replace(false);
     Ok(())

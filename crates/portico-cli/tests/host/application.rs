@@ -33,6 +33,8 @@ pub(crate) fn register_line(prefix: &str, name: &str) -> String {
         "records": FINGERPRINT,
         "prefix": prefix,
         "process": { "pid": std::process::id(), "program": name, "node": "20.0.0" },
+        // Of a process that a host has started.
+        "worker": std::env::var("PORTICO_WORKER").ok().map(|id| json!({ "id": id })),
     })
     .to_string()
 }

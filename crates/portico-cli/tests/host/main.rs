@@ -13,6 +13,7 @@ mod ports;
 mod registrations;
 mod reservations;
 mod restarting;
+mod running;
 mod service_manager;
 mod standing_in;
 mod stuck;
@@ -22,6 +23,12 @@ mod upgrading;
 #[test]
 fn application_process() {
     application::process_main();
+}
+
+/// Not a test: what `running::Run` starts.
+#[test]
+fn worker_process() {
+    running::process_main();
 }
 
 /// Not a test: what `standing_in::StandIn` starts.

@@ -1,0 +1,327 @@
+//! `portico run`: programs that are started, replaced and ended.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::application::Application;
+use crate::harness::{PROGRAM, folder, free_port, get, wait_for};
+use crate::load::Load;
+
+/// Which prefix a worker of these tests serves.
+const PREFIX_VARIABLE: &str = "TEST_PREFIX";
+
+/// A host that runs a program.
+struct Run {
+    child: Child,
+    folder: TempDir,
+}
+
+impl Run {
+    /// With so many workers, which serve this prefix.
+    fn serving(instances: u32, prefix: &str) -> Self {
+        let own = std::env::current_exe().unwrap();
+        let instances = instances.to_string();
+        let arguments = ["--instances", &instances, own.to_str().unwrap(), "--"];
+        let worker = ["--exact", "worker_process", "--nocapture"];
+        Self::start(&[&arguments[..], &worker].concat(), Some(prefix))
+    }
+
+    fn start(arguments: &[&str], prefix: Option<&str>) -> Self {
+        let folder = folder();
+        let log = fs::File::create(folder.path().join("log")).unwrap();
+        let mut command = run(folder.path(), arguments);
+        command.stdout(log.try_clone().unwrap()).stderr(log);
+        command.envs(prefix.map(|prefix| (PREFIX_VARIABLE, prefix)));
+        let child = command.spawn().unwrap();
+        Self { child, folder }
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("log")).unwrap()
+    }
+
+    /// The processes that serve.
+    fn pids(&self) -> Vec<i32> {
+        let output = self.portico(&["status", "--json"]);
+        let status: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        let prefixes = status["prefixes"].as_array().into_iter().flatten();
+        let processes = prefixes.flat_map(|prefix| prefix["processes"].as_array().unwrap());
+        let serving = processes.filter(|process| process["state"] == "serving");
+        let pid = |process: &Value| i32::try_from(process["pid"].as_i64().unwrap()).unwrap();
+        serving.map(pid).collect()
+    }
+
+    fn portico(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(PROGRAM);
+        let socket = self.folder.path().join("host.sock");
+        command.args(arguments).arg("--socket").arg(socket);
+        command.output().unwrap()
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = Pid::from_child(&self.child);
+        kill_process(pid, signal).unwrap();
+    }
+
+    /// Its exit code.
+    fn wait_for_end(&mut self) -> Option<i32> {
+        let mut status = None;
+        wait_for("the host to end", || {
+            status = self.child.try_wait().unwrap();
+            status.is_some()
+        });
+        status.unwrap().code()
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        // The second one ends all at once; its workers end with it in any case.
+        for _ in 0..2 {
+            if self.child.try_wait().unwrap().is_none() {
+                self.signal(Signal::TERM);
+                std::thread::sleep(Duration::from_millis(200));
+            }
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if std::thread::panicking() {
+            eprintln!("--- log of the host\n{}", self.log());
+        }
+    }
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(PROGRAM);
+    command.arg("run").arg("--socket");
+    command.arg(folder.join("host.sock")).args(arguments);
+    // Not loaded: these workers are no Node.
+    command.env("PORTICO_PACKAGE", folder);
+    command.env_remove("PORTICO_HOST").env_remove("PORTICO_LOG");
+    command.stdin(Stdio::null());
+    command
+}
+
+/// What [`Run::serving`] starts, in this same program: a worker that serves until it is killed.
+pub(crate) fn process_main() {
+    let Ok(prefix) = std::env::var(PREFIX_VARIABLE) else {
+        return;
+    };
+    let socket = PathBuf::from(std::env::var_os("PORTICO_HOST").unwrap());
+    let _application = Application::start(&socket, &prefix, "it").unwrap();
+    std::thread::sleep(Duration::from_secs(120));
+}
+
+fn lives(pid: i32) -> bool {
+    test_kill_process(Pid::from_raw(pid).unwrap()).is_ok()
+}
+
+#[test]
+fn a_worker_that_is_killed_under_load_is_replaced_at_once_and_costs_only_what_it_had_taken() {
+    let port = free_port();
+    let run = Run::serving(2, &format!("http://*:{port}/"));
+    wait_for("two workers", || run.pids().len() == 2);
+    let clients = 2;
+    let load = Load::start(port, clients);
+    let kills = 3;
+    for _ in 0..kills {
+        load.wait_for_more(20);
+        let before = run.pids();
+        kill_process(Pid::from_raw(before[0]).unwrap(), Signal::KILL).unwrap();
+        wait_for("another worker", || {
+            let now = run.pids();
+            now.len() == 2 && !now.contains(&before[0])
+        });
+    }
+    load.wait_for_more(20);
+    let failures = load.stop();
+    assert!(failures.len() <= kills * clients, "{failures:?}");
+    assert!(
+        failures.iter().all(|failure| failure == "Ok(502)"),
+        "{failures:?}"
+    );
+    assert_eq!(run.log().matches("SIGKILL").count(), kills, "{}", run.log());
+}
+
+#[test]
+fn all_workers_are_replaced_under_load_and_no_request_fails() {
+    let port = free_port();
+    let run = Run::serving(2, &format!("http://*:{port}/"));
+    wait_for("two workers", || run.pids().len() == 2);
+    let load = Load::start(port, 2);
+    for _ in 0..5 {
+        load.wait_for_more(20);
+        let before = run.pids();
+        run.signal(Signal::HUP);
+        wait_for("two other workers", || {
+            let now = run.pids();
+            now.len() == 2 && now.iter().all(|pid| !before.contains(pid))
+        });
+        wait_for("the ones before to end", || {
+            before.iter().all(|pid| !lives(*pid))
+        });
+    }
+    load.wait_for_more(20);
+    let failures = load.stop();
+    assert!(failures.is_empty(), "{failures:?}");
+}
+
+#[test]
+fn the_exit_code_is_that_of_a_program_that_can_not_start_or_is_done() {
+    for (program, expected) in [
+        ("exit 3", 3),
+        ("kill -SEGV $$", 128 + 11),
+        ("true", 0),
+        ("/nowhere/at-all", 127),
+        ("missing.js", 1),
+    ] {
+        let mut run = Run::start(&[program], None);
+        assert_eq!(
+            run.wait_for_end(),
+            Some(expected),
+            "{program}: {}",
+            run.log()
+        );
+    }
+}
+
+#[test]
+fn output_of_several_workers_has_the_number_of_its_slot_and_nothing_is_lost_at_their_end() {
+    let script = "echo out$PORTICO_INSTANCE; echo err >&2; printf last; exit 0; :";
+    let mut run = Run::start(&["--instances", "2", script], None);
+    assert_eq!(run.wait_for_end(), Some(0));
+    let log = run.log();
+    let mut lines: Vec<_> = log.lines().collect();
+    lines.sort_unstable();
+    let expected = [
+        "0 | err", "0 | last", "0 | out0", "1 | err", "1 | last", "1 | out1",
+    ];
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn what_a_program_has_started_ends_with_it_also_where_all_ignore_sigterm() {
+    let script = "trap '' TERM; sleep 100 & echo $! $$; while :; do sleep 1; done; :";
+    let mut run = Run::start(&[script], None);
+    let mut pids = Vec::new();
+    wait_for("the program", || {
+        let log = run.log();
+        pids = log.split_whitespace().flat_map(str::parse::<i32>).collect();
+        pids.len() == 2
+    });
+    run.signal(Signal::TERM);
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(run.child.try_wait().unwrap(), None, "it is waited for");
+    assert!(lives(pids[0]) && lives(pids[1]));
+    // A second one: at once.
+    run.signal(Signal::TERM);
+    assert_eq!(run.wait_for_end(), Some(0));
+    wait_for("all of them to end", || pids.iter().all(|pid| !lives(*pid)));
+}
+
+#[test]
+fn workers_end_with_a_host_that_is_killed() {
+    let port = free_port();
+    let mut run = Run::serving(2, &format!("http://*:{port}/"));
+    wait_for("two workers", || run.pids().len() == 2);
+    let before = run.pids();
+    assert_eq!(get(port, "/").unwrap().0, 200);
+    run.child.kill().unwrap();
+    wait_for("the workers to end", || {
+        before.iter().all(|pid| !lives(*pid))
+    });
+}
+
+/// What `portico describe` says of the only application, as JSON.
+fn described(run: &Run, name: &str) -> Value {
+    let output = run.portico(&["describe", name, "--json"]);
+    serde_json::from_slice(&output.stdout).unwrap_or_default()
+}
+
+#[test]
+fn an_application_is_scaled_reloaded_restarted_stopped_and_started_by_its_name() {
+    let port = free_port();
+    let run = Run::serving(1, &format!("http://*:{port}/"));
+    wait_for("a worker", || run.pids().len() == 1);
+    let output = run.portico(&["list", "--json"]);
+    let list: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let name = list[0]["name"].as_str().unwrap().to_owned();
+    let done = |command: &[&str]| {
+        let output = run.portico(command);
+        assert!(output.status.success(), "{command:?}: {output:?}");
+    };
+    let load = Load::start(port, 2);
+    load.wait_for_more(20);
+    done(&["scale", &name, "3"]);
+    assert_eq!(run.pids().len(), 3);
+    let before = run.pids();
+    done(&["reload", &name]);
+    assert!(run.pids().iter().all(|pid| !before.contains(pid)));
+    done(&["scale", &name, "1"]);
+    wait_for("one worker", || run.pids().len() == 1);
+    let before = run.pids();
+    // Its requests wait for it.
+    done(&["restart", &name]);
+    assert_ne!(run.pids(), before);
+    load.wait_for_more(20);
+    let failures = load.stop();
+    assert!(failures.is_empty(), "{failures:?}");
+    done(&["stop", &name]);
+    assert_eq!(described(&run, &name)["condition"], "stopped");
+    assert!(run.pids().is_empty());
+    done(&["start", &name]);
+    assert_eq!(run.pids().len(), 1);
+    let worker = &described(&run, &name)["workers"][0];
+    assert_eq!(
+        (&worker["state"], &worker["slot"]),
+        (&"ready".into(), &0.into())
+    );
+    let refused = run.portico(&["reload", "other"]);
+    let text = String::from_utf8(refused.stderr).unwrap();
+    assert!(text.contains(&format!("there are: {name}")), "{text}");
+    assert_eq!(refused.status.code(), Some(1));
+    let refused = run.portico(&["upgrade"]);
+    let text = String::from_utf8(refused.stderr).unwrap();
+    assert!(text.contains("runs a program"), "{text}");
+}
+
+#[test]
+fn a_reload_whose_new_worker_fails_says_so_and_the_one_before_serves_on() {
+    let port = free_port();
+    let own = std::env::current_exe().unwrap();
+    let folder = folder();
+    let broken = folder.path().join("broken");
+    let script = format!(
+        "test -e {} && {{ echo no database; exit 3; }}; exec {} --exact worker_process --nocapture",
+        broken.display(),
+        own.display()
+    );
+    // Two, so that what they write is kept.
+    let run = Run::start(
+        &["--instances", "2", &script],
+        Some(&format!("http://*:{port}/")),
+    );
+    wait_for("two workers", || run.pids().len() == 2);
+    let before = run.pids();
+    fs::write(&broken, "").unwrap();
+    let refused = run.portico(&["reload", "test"]);
+    let text = String::from_utf8(refused.stderr).unwrap();
+    assert!(
+        text.contains("exit code 3") && text.contains("no database"),
+        "{text}"
+    );
+    assert_eq!(run.pids(), before);
+    assert_eq!(get(port, "/").unwrap().0, 200);
+    fs::remove_file(&broken).unwrap();
+    wait_for("two other workers", || {
+        let now = run.pids();
+        now.len() == 2 && now.iter().all(|pid| !before.contains(pid))
+    });
+    assert_eq!(described(&run, "test")["condition"], "running");
+}

@@ -1,0 +1,22 @@
+//! The process host: applications whose processes the host starts, watches, replaces and ends.
+//!
+//! What is to be done is decided by `portico-supervisor`; `entries` carries it out. A **worker** is one start of an
+//! application's command, with all that it starts in turn (its process group); `life` is what the host has of it. What
+//! workers write goes through `output`.
+
+mod commanding;
+mod ending;
+mod entries;
+mod environment;
+mod life;
+mod output;
+mod package;
+mod registering;
+mod specification;
+mod verdict;
+
+pub use commanding::{ApplicationStatus, MAX_INSTANCES, WorkerStatus};
+pub(crate) use entries::Applications;
+pub use package::package_folder;
+pub use specification::{Listen, Output, Specification};
+pub use verdict::Verdict;

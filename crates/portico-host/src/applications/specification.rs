@@ -1,0 +1,73 @@
+//! What an application is, and how it is run.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use portico_supervisor::Policy;
+use portico_sys::spawn::Isolation;
+
+/// An application.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Specification {
+    /// Its name, for people.
+    pub name: String,
+    /// Program and arguments.
+    pub command: Vec<OsString>,
+    /// Where it runs.
+    pub directory: PathBuf,
+    /// What its servers are attached to.
+    pub listen: Listen,
+    /// Variables over those of the host.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Whether it gets all variables of the host, but for the host's own. Otherwise only those that say where it is and in
+    /// which language.
+    pub inherits_environment: bool,
+    /// Folder of the package `portico`, which workers load first.
+    pub package: PathBuf,
+    /// User, umask.
+    pub isolation: Isolation,
+    /// How many workers it has.
+    pub instances: u32,
+    /// Where its output goes.
+    pub output: Output,
+    /// When its workers are started, replaced and given up.
+    pub policy: Policy,
+}
+
+/// What an application's servers are attached to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listen {
+    /// Each port that it listens on is opened by the host.
+    AnyPort,
+    /// These prefixes, for the server that listens on `port`.
+    Prefixes {
+        /// The number that the program listens on.
+        port: u16,
+        /// Whether the number is the program's own: otherwise it is told by `PORT`, and port 0 counts too.
+        is_fixed: bool,
+        /// URL prefixes.
+        prefixes: Vec<String>,
+    },
+    /// Nothing: it serves no requests.
+    Nothing,
+}
+
+/// Where the output of workers goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Where the host's goes, untouched.
+    Inherited,
+    /// To the host's standard output, each line with the number of its slot.
+    Terminal,
+}
+
+impl Specification {
+    /// How many of its prefixes a worker registers before it is ready.
+    pub(crate) fn expected_registrations(&self) -> usize {
+        match &self.listen {
+            Listen::AnyPort => 1,
+            Listen::Prefixes { prefixes, .. } => prefixes.len(),
+            Listen::Nothing => 0,
+        }
+    }
+}
