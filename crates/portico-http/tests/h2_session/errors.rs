@@ -212,3 +212,23 @@ fn nothing_is_received_after_an_error() {
     assert_eq!(peer.sent(), []);
     assert_eq!(peer.session.deadline_ms(), None);
 }
+
+#[test]
+fn a_wrong_frame_of_a_stream_that_has_ended_gets_its_error_and_ends_nothing_else() {
+    let mut peer = Peer::new(&SessionOptions::default());
+    let key = peer.request(1, true);
+    let fields = std::iter::empty();
+    peer.session
+        .respond(key, 204, fields, true, &mut peer.out)
+        .unwrap();
+    peer.sent();
+    peer.frame(FrameKind::PRIORITY, 0, 1, &[0; 4]);
+    peer.window(1, 0);
+    assert!(peer.events().is_empty());
+    let codes: Vec<ErrorCode> = peer.sent().iter().map(rst_code).collect();
+    assert_eq!(
+        codes,
+        [ErrorCode::FRAME_SIZE_ERROR, ErrorCode::PROTOCOL_ERROR]
+    );
+    peer.request(3, true);
+}

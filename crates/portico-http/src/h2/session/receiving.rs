@@ -7,6 +7,7 @@ use super::streams::StreamKey;
 use crate::h2::error::{ConnectionError, ErrorCode};
 use crate::h2::frame::{
     FRAME_HEADER_BYTES, Frame, FrameError, FrameHeader, FrameKind, flag, write_ping,
+    write_rst_stream,
 };
 use crate::h2::limits::MAX_EARLY_PRIORITIES;
 use crate::h2::priority::Priority;
@@ -223,7 +224,9 @@ impl Session {
             self.check_not_idle(header.stream)?;
         }
         if header.stream <= self.seen.last() && self.streams.find(header.stream).is_none() {
+            // It has ended, perhaps while the frame was on its way: the client learns of its error all the same.
             self.count(Flood::ForcedResets)?;
+            write_rst_stream(out, header.stream, code);
             return Ok(None);
         }
         self.stream_error(header.stream, code, out)
