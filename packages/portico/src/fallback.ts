@@ -7,6 +7,7 @@
 
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 import { loadBinding, type AddOnError } from './native/load';
+import { speaksHttp2 } from './native/http2-setting';
 import { threadCount } from './native/thread-count';
 
 /** Whether the engine is in use, and if not, why. */
@@ -27,6 +28,7 @@ let decided: Status | undefined;
  * `PORTICO_FALLBACK`, one for all threads and copies of the package that come later.
  *
  * @throws AddOnError if it can't be used and `PORTICO_REQUIRE=1` is set
+ * @throws Http2SettingError if `PORTICO_HTTP2` can't be understood, likewise
  * @throws ThreadCountError if `PORTICO_THREADS` can't be understood: at the start, not where a server listens
  */
 export function decide(): Status {
@@ -37,6 +39,7 @@ export function decide(): Status {
 function attempt(): Status {
   if (isSet('PORTICO_DISABLE')) return { active: false, reason: 'PORTICO_DISABLE is set' };
   threadCount();
+  speaksHttp2();
   try {
     loadBinding();
     return { active: true };

@@ -14,6 +14,7 @@ import { enterWorker, notInWorker, recycle } from './worker/messages';
 
 type Http = typeof import('node:http');
 type Https = typeof import('node:https');
+type Http2 = typeof import('node:http2');
 
 /** What all copies of the package agree on. Only additions are allowed: copies of other versions call it. */
 export interface Instance {
@@ -22,6 +23,8 @@ export interface Instance {
   /** A module object of the shape of `node:http` whose server side is the engine's; always the same one. */
   http(): Http;
   https(): Https;
+  /** The same of `node:http2`, whose own module stays as it is. */
+  http2(): Http2;
   /** Asks the process host for a new process in the place of this one. */
   recycle(reason?: string): Promise<void>;
   /** Puts the engine's server side into `node:http` or `node:https` itself. A second call does nothing. */
@@ -78,6 +81,10 @@ class StockInstance implements Instance {
     return nodeHttps;
   }
 
+  http2(): Http2 {
+    return nodeHttp2();
+  }
+
   replace(): void {
     // node:http stays.
   }
@@ -96,6 +103,7 @@ class EngineInstance implements Instance {
   readonly version = VERSION;
   #http: Http | undefined;
   #https: Https | undefined;
+  #http2: Http2 | undefined;
   readonly #replaced = new Set<string>();
 
   status(): Status {
@@ -114,6 +122,11 @@ class EngineInstance implements Instance {
 
   recycle(reason?: string): Promise<void> {
     return recycle(reason);
+  }
+
+  http2(): Http2 {
+    this.#http2 ??= overlay(nodeHttp2(), serverSideOfHttp2());
+    return this.#http2;
   }
 
   replace(name: 'http' | 'https'): void {
@@ -144,6 +157,18 @@ function serverSideOfHttps(): Partial<Https> {
   // eslint-disable-next-line @typescript-eslint/no-require-imports
   const { Server, createServer } = require('./https/index') as Https;
   return { Server, createServer } as Partial<Https>;
+}
+
+/** Loaded where it is asked for: programs that do without pay nothing for it. */
+function nodeHttp2(): Http2 {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports
+  return require('node:http2') as Http2;
+}
+
+function serverSideOfHttp2(): Partial<Http2> {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports
+  const { createSecureServer, createServer } = require('./http2/index') as Http2;
+  return { createSecureServer, createServer } as Partial<Http2>;
 }
 
 /** A copy of a module's exports, accessors included, with some of them replaced. */

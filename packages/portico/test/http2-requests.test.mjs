@@ -1,6 +1,7 @@
 // Unchanged servers of node:http and node:https over HTTP/2: what requests and responses are.
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { connect, once, request, serve } from './support/http2.mjs';
 
@@ -319,4 +320,11 @@ test('HTTP/1.1 clients of the same server are served as ever', async (t) => {
     for await (const part of response) text += part;
     assert.equal(text, '1.1');
   }
+});
+
+test('a variable that says neither yes nor no is an error at the start', () => {
+  const { status, stderr } = spawnSync(process.execPath, ['--import', 'portico/register', '-e', ''], { env: { ...process.env, PORTICO_HTTP2: 'yes' }, encoding: 'utf8' });
+  assert.equal(status, 1);
+  assert.match(stderr, /ERR_PORTICO_HTTP2/);
+  assert.match(stderr, /PORTICO_HTTP2 is "yes": write 1 .* or 0/);
 });

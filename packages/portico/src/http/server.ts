@@ -196,7 +196,7 @@ export function defineServerMembers(prototype: object): void {
   for (const name of ['closeAllConnections', 'closeIdleConnections'] as const) {
     method(prototype, name, function closeConnections(this: object) {
       attachmentOf(this)[name]();
-      below[name].call(this);
+      below[name]?.call(this);
     });
   }
   for (const name of ['on', 'addListener', 'prependListener'] as const) {

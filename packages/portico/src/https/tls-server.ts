@@ -4,6 +4,7 @@
 
 import type { Server } from 'node:https';
 import type { Socket } from 'node:net';
+import { attachmentOf } from '../lane/attached-server';
 import { currentLane } from '../lane/lane';
 import { isHeard } from '../node/observation';
 import type { Engine } from '../native/binding';
@@ -165,7 +166,7 @@ export class TlsServer implements TlsProvider {
       // Which of them a connection speaks is the handshake's decision.
       ...(Boolean(this.#server.ALPNCallback) || this.#protocols().includes(H2) ? { protocols: BOTH_VERSIONS } : {}),
       // Else the engine tells of a connection with its first request, and of one without any not at all.
-      ...(this.#isWatched ? { notifyOpen: true } : {}),
+      ...(this.#isWatched || attachmentOf(this.#server).welcome !== undefined ? { notifyOpen: true } : {}),
     };
   }
 

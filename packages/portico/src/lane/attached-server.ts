@@ -12,6 +12,7 @@ import * as layout from '../generated/layout';
 import { hasPatchedEmit, isHeard } from '../node/observation';
 import type { ListenerOptions } from '../native/binding';
 import { isAtLeast } from '../node/version';
+import type { Connection } from './connection';
 import { currentLane, type Lane } from './lane';
 import type { BeginProtocol } from './protocol';
 
@@ -71,8 +72,10 @@ export class AttachedServer {
   beginProtocol!: BeginProtocol;
   /** And if its requests turn out to be streams. */
   beginStreams!: BeginProtocol;
-  /** The versions of HTTP that its listener takes, as ALPN names them; undefined: HTTP/1. A TLS server's provider tells its own. */
+  /** The versions of HTTP that its listener takes, as ALPN names them; undefined: HTTP/1. Else a TLS server's provider tells them. */
   protocols: readonly string[] | undefined = undefined;
+  /** Called with each connection that can be used: after its handshake, where it has one. */
+  welcome: ((connection: Connection) => void) | undefined = undefined;
   /** Classes given as options; undefined: ours. */
   incomingMessage: (new (socket: unknown) => object) | undefined = undefined;
   serverResponse: (new (request: unknown, options: object) => object) | undefined = undefined;
@@ -317,13 +320,13 @@ export class AttachedServer {
 
   /** What the listener takes: undefined is HTTP/1 alone. */
   protocolsOf(lane: Lane): readonly string[] | undefined {
-    return this.provider === undefined ? this.protocols : this.#tlsOptions(lane).protocols;
+    return this.protocols ?? this.#tlsOptions(lane).protocols;
   }
 
   /** Whether connections are announced when they are accepted, and not with their first request. */
   #isWatched(): boolean {
     const { server } = this;
-    this.announced = isHeard(server, 'connection', 1) || isHeard(server, 'clientError') || hasPatchedEmit(net.Socket.prototype);
+    this.announced = this.welcome !== undefined || isHeard(server, 'connection', 1) || isHeard(server, 'clientError') || hasPatchedEmit(net.Socket.prototype);
     return this.announced;
   }
 

@@ -111,7 +111,7 @@ function dispatchScoped(connection: Connection, kind: number, at: number): void 
     case layout.EVENT_END: return protocol.endBody(at);
     case layout.EVENT_FLUSHED: return receiveFlushed(connection, at);
     case layout.EVENT_CLOSED: return closed(connection, at);
-    case layout.EVENT_RESET: return protocol.reset(words[at + layout.EventReset.SEQUENCE]);
+    case layout.EVENT_RESET: return protocol.reset(words[at + layout.EventReset.SEQUENCE], words[at + layout.EventReset.CODE]);
     case layout.EVENT_PEER_END: return peerEnded(connection, flagsOf(words, at));
     case layout.EVENT_CLIENT_ERROR: return protocol.clientError(at);
     case layout.EVENT_TIMEOUT: return timedOut(connection, words[at + layout.EventTimeout.DEADLINE]);
@@ -131,6 +131,12 @@ function opened(lane: Lane, token: number, at: number): void {
   } else if (hasPatchedEmit(net.Socket.prototype)) {
     void connection.socket;
   }
+  if (server.welcome !== undefined && server.provider === undefined) connection.resource.runInAsyncScope(welcome, undefined, connection);
+}
+
+/** Tells a server that wants to know that a connection can be used. */
+function welcome(connection: Connection): void {
+  connection.server.welcome?.(connection);
 }
 
 function announce(connection: Connection): void {

@@ -35,8 +35,8 @@ export interface Protocol {
   flushed(count: number, queuedBytes: number): void;
   /** The same of a host, which names the request. 0: of the tunnel. */
   flushedOf(sequence: number, count: number, queuedBytes: number): void;
-  /** Event `RESET`: the peer has given up request `sequence`, and the connection goes on. */
-  reset(sequence: number): void;
+  /** Event `RESET`: the peer has given up request `sequence`, for what `code` says, and the connection goes on. */
+  reset(sequence: number, code: number): void;
   /** Event `CLIENT_ERROR`, at word `at`: the peer broke the protocol. */
   clientError(at: number): void;
   /** Event `TIMEOUT`: no complete request in time. */

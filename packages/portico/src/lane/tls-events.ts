@@ -65,6 +65,7 @@ function secured(connection: Connection, at: number): void {
   // The program has done away with it meanwhile.
   if (connection.destroying) return;
   if (provider?.secure(connection) === false) connection.destroy();
+  else connection.server.welcome?.(connection);
 }
 
 /** What is kept for later questions. The slab is seen by whoever gets a piece of a body: the secret does not stay there. */

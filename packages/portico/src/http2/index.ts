@@ -1,0 +1,3 @@
+/** The server side of `node:http2` on the engine, as far as it is there. */
+
+export { createSecureServer, createServer } from './server';
