@@ -10,7 +10,7 @@ const tls = require('node:tls');
 const { close, listen } = require('../lib/scenario-tools.cjs');
 const { key, cert } = require('../lib/certificate.cjs');
 
-/** What is another on purpose, by the reason. Names of a socket of TLS alone begin with `tls.`. */
+/** What is another on purpose, by the reason. Names of a socket of TLS alone begin with `tls.`, of a response alone with `res.`. */
 const OTHERS = new Set([
   // Requests and responses have no listeners of Node's own.
   '_events', '_eventsCount',
@@ -25,6 +25,8 @@ const OTHERS = new Set([
   'maxRequestsPerSocket', '_maxRequestsPerSocket',
   // There is an accessor for what programs assign.
   'maxConnections',
+  // An accessor of our responses that node:http lacks (docs/cache.md).
+  'res.cacheDuration',
 ]);
 
 function namesOf(object) {
@@ -49,7 +51,7 @@ function kindOf(object, name) {
 
 function show(log, when, objects) {
   for (const [actor, object] of Object.entries(objects)) {
-    const prefix = actor === 'socket' && object.encrypted === true ? 'tls.' : '';
+    const prefix = { socket: object.encrypted === true ? 'tls.' : '', res: 'res.' }[actor] ?? '';
     const names = namesOf(object).filter((name) => !OTHERS.has(name) && !OTHERS.has(prefix + name));
     for (const name of names) log(`${actor} ${when}`, name, kindOf(object, name));
   }
