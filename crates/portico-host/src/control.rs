@@ -127,6 +127,11 @@ impl Control {
                     self.register(connection, &peer, register, visit).await;
                     return;
                 }
+                Ok(Request::Worker { protocol, id }) => {
+                    drop(visit);
+                    self.attend_worker(connection, protocol, &id).await;
+                    return;
+                }
                 Ok(request) => {
                     visit.set_idle(false);
                     let reply = match self.command(&peer, request, &visit).await {
@@ -284,7 +289,7 @@ impl Control {
                 let failed = |error| Failure::system("the upgrade did not end", error);
                 task.await.map_err(failed)?
             }
-            Request::Register(_) | Request::Leave => Err(Failure::new(
+            Request::Register(_) | Request::Worker { .. } | Request::Leave => Err(Failure::new(
                 code::REQUEST,
                 "nothing is registered on this connection",
             )),
@@ -320,14 +325,14 @@ impl Control {
 }
 
 /// A connection of the control socket.
-struct Connection {
+pub(crate) struct Connection {
     stream: UnixStream,
     lines: LineBuffer,
 }
 
 impl Connection {
     /// The next line; `None`: the peer has ended. May be dropped while it waits: nothing is lost.
-    async fn next(&mut self) -> Result<Option<String>, Failure> {
+    pub(crate) async fn next(&mut self) -> Result<Option<String>, Failure> {
         loop {
             if let Some(line) = self.lines.next_line()? {
                 return Ok(Some(line));
@@ -340,7 +345,7 @@ impl Connection {
         }
     }
 
-    async fn write(&mut self, reply: &Reply, descriptors: &[OwnedFd]) -> io::Result<()> {
+    pub(crate) async fn write(&mut self, reply: &Reply, descriptors: &[OwnedFd]) -> io::Result<()> {
         let line = reply.to_line();
         let written = timeout(PATIENCE, write_with(&mut self.stream, &line, descriptors)).await;
         written.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))

@@ -22,6 +22,13 @@ pub enum Request {
     Register(Register),
     /// Give this member nothing new. It finishes what it took, then closes the connection.
     Leave,
+    /// This connection is a worker's: [`WorkerLine`]s follow. First request of its connection.
+    Worker {
+        /// The process's [`PROTOCOL_VERSION`].
+        protocol: u32,
+        /// `PORTICO_WORKER`, as the host gave it.
+        id: String,
+    },
     /// Tell what there is: [`Answer::status`].
     Status,
     /// End the host.
@@ -64,6 +71,18 @@ pub struct Register {
     /// Of which worker of the host's own it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<WorkerRecord>,
+}
+
+/// A line of a worker's connection. Others are ignored, so that newer programs can say more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum WorkerLine {
+    /// Put another worker in the place of this one: [`Reply::Recycling`].
+    Recycle {
+        /// Why, for people.
+        #[serde(default)]
+        reason: Option<String>,
+    },
 }
 
 /// What a worker's process says of the server that it registers.
@@ -269,6 +288,10 @@ pub enum Reply {
         /// What was wrong, where, and what to do.
         message: String,
     },
+    /// The connection of a worker is one from now on.
+    Worker,
+    /// [`WorkerLine::Recycle`] was heard: the worker is replaced when another one is ready.
+    Recycling,
     /// A command was carried out.
     Ok(Box<Answer>),
 }

@@ -1,12 +1,15 @@
 //! `portico run`: programs that are started, replaced and ended.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
+use portico_host::protocol::PROTOCOL_VERSION;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::application::Application;
@@ -238,6 +241,61 @@ fn workers_end_with_a_host_that_is_killed() {
     });
 }
 
+/// Says one line, and hears one.
+fn say(stream: &UnixStream, line: &Value) -> Value {
+    writeln!(&*stream, "{line}").unwrap();
+    let mut heard = String::new();
+    BufReader::new(stream).read_line(&mut heard).unwrap();
+    serde_json::from_str(&heard).unwrap_or_default()
+}
+
+#[test]
+fn a_worker_speaks_on_64_connections_and_is_replaced_when_it_asks() {
+    let port = free_port();
+    let own = std::env::current_exe().unwrap();
+    let script = format!(
+        "echo id $PORTICO_WORKER; exec {} --exact worker_process --nocapture",
+        own.display()
+    );
+    let run = Run::start(&[&script], Some(&format!("http://*:{port}/")));
+    wait_for("a worker", || run.pids().len() == 1);
+    let log = run.log();
+    let id = log
+        .lines()
+        .find_map(|line| line.strip_prefix("id "))
+        .unwrap();
+    let connect = || UnixStream::connect(run.folder.path().join("host.sock")).unwrap();
+    let begin = json!({ "type": "worker", "protocol": PROTOCOL_VERSION, "id": id });
+    let mut streams = Vec::new();
+    for _ in 0..64 {
+        let stream = connect();
+        assert_eq!(say(&stream, &begin), json!({ "type": "worker" }));
+        streams.push(stream);
+    }
+    assert_eq!(say(&connect(), &begin)["code"], "ERR_PORTICO_LIMIT");
+    streams.pop();
+    wait_for("room", || say(&connect(), &begin)["type"] == "worker");
+    let stranger = json!({ "type": "worker", "protocol": PROTOCOL_VERSION, "id": "0.1.guessed" });
+    assert_eq!(
+        say(&connect(), &stranger)["code"],
+        "ERR_PORTICO_APPLICATION"
+    );
+    let before = run.pids();
+    let load = Load::start(port, 2);
+    load.wait_for_more(20);
+    // What is not understood is left out.
+    writeln!(&streams[0], "{}", json!({ "type": "dance" })).unwrap();
+    let recycle = json!({ "type": "recycle", "reason": "tired" });
+    assert_eq!(say(&streams[0], &recycle), json!({ "type": "recycling" }));
+    wait_for("another worker", || {
+        let now = run.pids();
+        now.len() == 1 && now != before
+    });
+    wait_for("the one before to end", || !lives(before[0]));
+    load.wait_for_more(20);
+    assert!(load.stop().is_empty());
+}
+
 /// What `portico describe` says of the only application, as JSON.
 fn described(run: &Run, name: &str) -> Value {
     let output = run.portico(&["describe", name, "--json"]);
@@ -324,4 +382,32 @@ fn a_reload_whose_new_worker_fails_says_so_and_the_one_before_serves_on() {
         now.len() == 2 && now.iter().all(|pid| !before.contains(pid))
     });
     assert_eq!(described(&run, "test")["condition"], "running");
+}
+
+#[test]
+fn the_first_process_of_a_container_reaps_what_has_lost_its_parent() {
+    if !rustix::process::geteuid().is_root() {
+        return; // Only root makes a container.
+    }
+    let folder = folder();
+    let run = run(
+        folder.path(),
+        &["(sleep 0.2 &); sleep 1; grep -c '^State:.Z' /proc/[0-9]*/status; true; :"],
+    );
+    let mut command = Command::new("unshare");
+    command.args(["--pid", "--fork", "--mount-proc"]);
+    command.arg(run.get_program()).args(run.get_args());
+    command.envs(
+        run.get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
+    let output = command.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains("/proc/1/status:0"),
+        "{text} {:?}",
+        output.stderr
+    );
+    assert!(!text.contains("status:1"), "a zombie is left: {text}");
+    assert_eq!(output.status.code(), Some(0));
 }

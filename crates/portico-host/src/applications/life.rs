@@ -25,6 +25,8 @@ pub(super) struct Life {
     pub(super) started: Instant,
     pub(super) ready_after: Option<Duration>,
     pub(super) registrations: Vec<Registered>,
+    /// Connections on which its processes speak of themselves.
+    pub(super) connections: u32,
     /// What it wrote last.
     pub(super) last_lines: LastLines,
     /// What reads its output.
@@ -81,6 +83,7 @@ impl Life {
             started: now,
             ready_after: None,
             registrations: Vec::new(),
+            connections: 0,
             last_lines: LastLines::default(),
             copying: Vec::new(),
             end_was_seen: false,

@@ -5,6 +5,7 @@
 //! workers write goes through `output`.
 
 mod commanding;
+mod connecting;
 mod ending;
 mod entries;
 mod environment;
