@@ -93,6 +93,9 @@ pub(crate) enum Command {
     /// Say which certificates serve which https ports and names
     #[command(subcommand)]
     Cert(Cert),
+    /// Show or purge the answers that the host keeps
+    #[command(subcommand)]
+    Cache(Cache),
     /// Read the configuration and the certificates again; nothing is dropped. With a name: replace an application's processes
     #[command(
         after_help = "With the name of an application its processes are replaced one after the other: each new one serves\n\
@@ -172,6 +175,61 @@ pub(crate) struct StatusArguments {
     /// Show it again every second, until interrupted
     #[arg(long)]
     pub(crate) watch: bool,
+}
+
+/// `portico cache`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Cache {
+    /// Show how many answers are kept, and how often they were given
+    Status {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show the answers that are kept
+    #[command(after_help = "Examples:\n  \
+        portico cache show\n  \
+        portico cache show http://example.com/news/\n  \
+        portico cache show /news/ --json")]
+    Show {
+        /// Only those whose URL, or path, begins so
+        #[arg(default_value = "", hide_default_value = true)]
+        prefix: String,
+        /// So many at most
+        #[arg(long, value_name = "NUMBER", default_value_t = 100)]
+        limit: u32,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Give answers up: requests that begin when this has returned are answered anew
+    #[command(after_help = "Examples:\n  \
+        portico cache purge --url http://example.com/news/1\n  \
+        portico cache purge --prefix /news/               on each host\n  \
+        portico cache purge --tag user-7\n  \
+        portico cache purge --all")]
+    Purge(PurgeArguments),
+}
+
+/// Arguments of `portico cache purge`.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["url", "prefix", "tag", "all"]))]
+pub(crate) struct PurgeArguments {
+    /// This URL with its query, or a path on each host
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// All URLs, or paths, that begin so
+    #[arg(long, value_name = "URL")]
+    pub(crate) prefix: Option<String>,
+    /// Answers with this tag
+    #[arg(long, value_name = "TAG")]
+    pub(crate) tag: Option<String>,
+    /// All answers
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `portico reserve`.

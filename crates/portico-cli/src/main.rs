@@ -6,6 +6,7 @@
 mod applications;
 mod arguments;
 mod ask;
+mod cache;
 mod host;
 mod run;
 mod show;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         Command::Status(arguments) => status::run(socket, &arguments),
         Command::Reserve(command) => ask::reserve(socket, command),
         Command::Cert(command) => ask::certificate(socket, command),
+        Command::Cache(command) => cache::run(socket, command),
         Command::List { json } => applications::list(socket, json),
         Command::Describe { name, json } => applications::describe(socket, name, json),
         Command::Start { name } => applications::change(socket, ApplicationCommand::Start { name }),

@@ -45,6 +45,14 @@ fn text(status: &Status, style: Style) -> String {
         bytes(status.bytes_read),
         bytes(status.bytes_written),
     ));
+    if status.cache.stored > 0 {
+        lines.push(format!(
+            "{} answers kept ({}), given {} times",
+            status.cache.entries,
+            bytes(status.cache.bytes),
+            status.cache.hits,
+        ));
+    }
     for (count, what) in [
         (status.unrouted, "requests that no prefix matched (404)"),
         (
@@ -224,7 +232,7 @@ pub(crate) fn duration(seconds: u64) -> String {
     }
 }
 
-fn bytes(count: u64) -> String {
+pub(crate) fn bytes(count: u64) -> String {
     let units = ["kB", "MB", "GB", "TB", "PB", "EB"];
     // Only the leading digits are shown.
     let mut size = count as f64;

@@ -15,8 +15,8 @@ use crate::reader::Reader;
 use crate::row::Applies;
 use crate::section::{Entry, Section, Settings};
 use crate::sections::{
-    CertificateOptions, HostOptions, Limits, ListenerOptions, QueueOptions, ReservationOptions,
-    SiteOptions,
+    CacheOptions, CertificateOptions, HostOptions, Limits, ListenerOptions, QueueOptions,
+    ReservationOptions, SiteOptions,
 };
 
 /// Bytes of a configuration file.
@@ -33,6 +33,8 @@ pub struct Config {
     pub certificates: Vec<CertificateOptions>,
     /// `[limits]`.
     pub limits: Limits,
+    /// `[cache]`.
+    pub cache: CacheOptions,
     /// `[queue]`: for prefixes without a site. Sites have their own, complete.
     pub queue: QueueOptions,
     /// `[[site]]`.
@@ -105,6 +107,7 @@ impl Config {
         }
         names(&self.host, &new.host)
             .chain(names(&self.limits, &new.limits))
+            .chain(names(&self.cache, &new.cache))
             .chain(names(&self.queue, &new.queue))
             .collect()
     }
@@ -119,6 +122,7 @@ fn read(table: &DeTable<'_>, reader: &mut Reader) -> Option<Config> {
     let certificates = entries::<CertificateOptions>(table, reader);
     let certain = (reader.error_count() == errors).then_some(&certificates[..]);
     let limits = settings::<Limits>(table, reader);
+    let cache = settings::<CacheOptions>(table, reader);
     let queue = settings::<QueueOptions>(table, reader);
     if let Some(queue) = &queue {
         reader.queue = queue.clone();
@@ -135,6 +139,7 @@ fn read(table: &DeTable<'_>, reader: &mut Reader) -> Option<Config> {
         listeners: values(listeners),
         certificates: values(certificates),
         limits: limits?,
+        cache: cache?,
         queue: queue?,
         sites: values(sites),
         reservations: values(reservations),
@@ -146,11 +151,12 @@ fn values<S>(located: Vec<Located<S>>) -> Vec<S> {
 }
 
 /// Sections by name, and whether there are many of them.
-const SECTIONS: [(&str, bool); 7] = [
+const SECTIONS: [(&str, bool); 8] = [
     (HostOptions::NAME, false),
     (ListenerOptions::NAME, true),
     (CertificateOptions::NAME, true),
     (Limits::NAME, false),
+    (CacheOptions::NAME, false),
     (QueueOptions::NAME, false),
     (SiteOptions::NAME, true),
     (ReservationOptions::NAME, true),

@@ -29,6 +29,6 @@ pub use kinds::Id;
 pub use reference::reference;
 pub use row::{Applies, Row, rows};
 pub use sections::{
-    CertificateOptions, HostOptions, HttpVersion, Limits, ListenerOptions, QueueOptions,
-    ReservationOptions, SiteOptions,
+    CacheOptions, CertificateOptions, HostOptions, HttpVersion, Limits, ListenerOptions,
+    QueueOptions, ReservationOptions, SiteOptions,
 };

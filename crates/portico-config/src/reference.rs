@@ -22,7 +22,7 @@ option has a default, and an empty file is a valid configuration.
 - *From* says whose default it is: Node's, HTTP.SYS's, or Portico's own.
 ";
 
-const SECTIONS: [(&str, &str, &str); 7] = [
+const SECTIONS: [(&str, &str, &str); 8] = [
     ("host", "[host]", "The host itself."),
     (
         "listener",
@@ -38,6 +38,11 @@ const SECTIONS: [(&str, &str, &str); 7] = [
         "limits",
         "[limits]",
         "The limits of HTTP and of connections, for all ports.",
+    ),
+    (
+        "cache",
+        "[cache]",
+        "Answers that the host keeps ([cache.md](cache.md)), of all prefixes together.",
     ),
     ("queue", "[queue]", "The request queues of prefixes."),
     (

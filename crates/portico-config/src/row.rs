@@ -5,8 +5,8 @@ use std::fmt;
 use crate::kinds::Kind;
 use crate::section::Section;
 use crate::sections::{
-    CertificateOptions, HostOptions, Limits, ListenerOptions, QueueOptions, ReservationOptions,
-    SiteOptions,
+    CacheOptions, CertificateOptions, HostOptions, Limits, ListenerOptions, QueueOptions,
+    ReservationOptions, SiteOptions,
 };
 
 /// When a changed option takes effect in a running host.
@@ -79,6 +79,7 @@ pub fn rows() -> Vec<Row> {
         ListenerOptions::rows(),
         CertificateOptions::rows(),
         Limits::rows(),
+        CacheOptions::rows(),
         QueueOptions::rows(),
         SiteOptions::rows(),
         ReservationOptions::rows(),

@@ -128,6 +128,15 @@ settings! {
 }
 
 settings! {
+    /// `[cache]`: answers that the host keeps, of all prefixes together.
+    CacheOptions: "cache";
+    max_bytes: u64 = 64 * MIB, Size(MIB..=64 * 1024 * MIB), "Portico", Restart,
+        "Bytes that the answers may take together, with what it costs to keep them. Beyond, those make room that are asked for least.";
+    max_entry_bytes: u64 = MIB, Size(KIB..=1024 * MIB), "Portico", Restart,
+        "Bytes of an answer's body. A larger one is not kept.";
+}
+
+settings! {
     /// `[queue]`: the request queues of prefixes.
     QueueOptions: "queue";
     length: u32 = 1000, Count(1..=1_000_000), "HTTP.SYS", AtOnce,

@@ -102,6 +102,9 @@ impl Dispatcher {
                     true if fine => Verdict::LeaveOut,
                     _ => Verdict::Break,
                 }
+            } else if record.kind() == command::CACHE {
+                // Before the head that it is about, which may be among those to be applied.
+                self.keep_answer(index, shard, record)
             } else {
                 self.validate(index, record, &mut buffer.ended)
             };

@@ -9,6 +9,7 @@ use portico_channel::schema::Record;
 use portico_channel::{CommandWriter, EventWriter, IdMap};
 
 use crate::answers::Refusal;
+use crate::caching::Caching;
 use crate::client::{Clients, MemberIndex, Trailing};
 use crate::exchange::{Exchange, Stage};
 use crate::flow::Flow;
@@ -63,13 +64,20 @@ pub(crate) struct Dispatcher {
     pub(crate) refusals: RefusalCounts,
     /// Answers that contradicted themselves.
     pub(crate) disagreements: u64,
+    pub(crate) caching: Caching,
     started: Instant,
     pub(crate) now_ms: u64,
 }
 
 impl Dispatcher {
     /// For the shard of this number, whose slots begin at `base`.
-    pub(crate) fn new(base: u32, shard: u32, is_alone: bool, host_wide: Arc<HostWide>) -> Self {
+    pub(crate) fn new(
+        base: u32,
+        shard: u32,
+        is_alone: bool,
+        host_wide: Arc<HostWide>,
+        caching: Caching,
+    ) -> Self {
         Self {
             clients: Clients::new(base),
             members: Vec::new(),
@@ -93,6 +101,7 @@ impl Dispatcher {
             routed: VecDeque::new(),
             refusals: RefusalCounts::default(),
             disagreements: 0,
+            caching,
             started: Instant::now(),
             now_ms: 0,
         }
@@ -196,6 +205,7 @@ impl Dispatcher {
             self.commands
                 .write(0, command::Discard { token, sequence }, &[]);
         }
+        self.keep_no_answer(token, exchange);
         let answer = refusal.answer(keep);
         let is_head = exchange.traits.head;
         answer.write(&mut self.commands, token, exchange.sequence, is_head);

@@ -8,8 +8,14 @@
 //! Lock-free but for the table of queues and for uploads, which are not on the path of a request without a body.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{
+    AtomicU32, AtomicU64,
+    Ordering::{Relaxed, SeqCst},
+};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use portico_cache::storing::Rule;
 
 use crate::QueueId;
 use crate::uploads::Uploads;
@@ -86,9 +92,49 @@ pub(crate) struct QueueCounts {
     /// The shard that was given room last.
     last_served: AtomicU32,
     pub(crate) uploads: Uploads,
+    /// What is kept of its members' answers: see [`QueueCounts::cache_rule`].
+    cache: AtomicU64,
 }
 
+/// Nothing of a queue's answers is kept.
+const KEEPS_NOTHING: u64 = 0;
+/// Only answers that ask for it are kept. Above: all are, for so many milliseconds and this.
+const KEEPS_ASKED: u64 = 1;
+
 impl QueueCounts {
+    /// What is kept of its members' answers: `None`: nothing; else the rule for those that don't ask for it.
+    pub(crate) fn cache_rule(&self) -> Option<Option<Rule>> {
+        match self.cache.load(Relaxed) {
+            KEEPS_NOTHING => None,
+            KEEPS_ASKED => Some(None),
+            rule => {
+                let lifetime = Duration::from_millis(rule - KEEPS_ASKED);
+                Some(Some(Rule::Profile(lifetime)))
+            }
+        }
+    }
+
+    /// Answers that ask for it are kept from now on.
+    pub(crate) fn keep_asked(&self) {
+        // What says more stays.
+        let _ = self
+            .cache
+            .compare_exchange(KEEPS_NOTHING, KEEPS_ASKED, Relaxed, Relaxed);
+    }
+
+    /// All answers are kept from now on, for so long; 0: those that ask for it.
+    pub(crate) fn keep_all(&self, milliseconds: u64) {
+        self.cache
+            .store(milliseconds.saturating_add(KEEPS_ASKED), Relaxed);
+    }
+
+    /// Its first member comes: what those before it said of all answers does not hold for its own. What is kept stays.
+    pub(crate) fn forget_keep_all(&self) {
+        let _ = self.cache.fetch_update(Relaxed, Relaxed, |rule| {
+            (rule > KEEPS_ASKED).then_some(KEEPS_ASKED)
+        });
+    }
+
     fn of(&self, is_upload: bool) -> &AtomicU32 {
         if is_upload {
             &self.held_uploads

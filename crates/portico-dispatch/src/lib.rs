@@ -21,6 +21,7 @@ mod affinity;
 mod answer_validation;
 mod answers;
 mod backlog;
+mod caching;
 mod client;
 mod commands;
 mod dispatcher;
@@ -56,6 +57,7 @@ mod user_memory;
 mod validation;
 mod waiting;
 
+pub use caching::owner_of;
 pub use host_wide::MemberLoad;
 pub use member::{BreakReason, BrokenMember, NewMember};
 pub use routes::{Affinity, Endpoint, MemberId, QueueId, QueueOptions, Routes};

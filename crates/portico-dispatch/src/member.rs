@@ -95,7 +95,7 @@ pub(crate) struct Member {
     /// Those on this one.
     pub(crate) in_flight: u32,
     /// Of its queue.
-    counts: Arc<QueueCounts>,
+    pub(crate) counts: Arc<QueueCounts>,
     /// Requests with their body that it has not taken, as its queue's counts have them.
     counted_untaken: u32,
     pub(crate) tunnels: u32,

@@ -34,7 +34,11 @@ impl Dispatcher {
         if let Some(place) = self.members.get_mut(index) {
             *place = Some(member);
         }
-        self.queue_mut(queue).members.push(index);
+        let entry = self.queue_mut(queue);
+        if entry.members.is_empty() {
+            entry.counts.forget_keep_all();
+        }
+        entry.members.push(index);
         self.update_response_timeouts();
         // What it wrote before we listened.
         self.activate(index);

@@ -29,25 +29,37 @@ impl Responder for Dispatcher {
         let (token, sequence) = (offer.token(), offer.sequence());
         let refusal = match self.route(offer) {
             Ok(queue) => {
-                self.routed.push_back(Routed {
-                    token,
-                    sequence,
-                    queue,
-                });
-                return Offered::Passed;
+                let mut offered = self.offer_to_cache(offer, queue);
+                match &mut offered {
+                    Offered::Answered(answer) => answer.keep_alive = self.may_go_on(token),
+                    Offered::Waits => {}
+                    Offered::Passed | Offered::Filtered(_) => self.routed.push_back(Routed {
+                        token,
+                        sequence,
+                        queue,
+                    }),
+                }
+                return offered;
             }
             Err(refusal) => refusal,
         };
         self.refusals.count(refusal);
-        let is_last = self
-            .clients
-            .find(token)
-            .is_none_or(|client| client.exchanges.is_empty());
-        Offered::Answered(refusal.answer(!(self.draining && is_last)))
+        Offered::Answered(refusal.answer(self.may_go_on(token)))
+    }
+
+    fn cancelled(&mut self, token: u32, sequence: u32) {
+        self.caching.gone(token, sequence);
     }
 }
 
 impl Dispatcher {
+    /// Whether a connection goes on behind an answer of ours.
+    fn may_go_on(&mut self, token: u32) -> bool {
+        let client = self.clients.find(token);
+        let is_last = client.is_none_or(|client| client.exchanges.is_empty());
+        !(self.draining && is_last)
+    }
+
     /// The queue of a request that is offered.
     fn route(&mut self, offer: &Offer<'_>) -> Result<QueueId, Refusal> {
         let listening = self
@@ -89,6 +101,11 @@ impl Dispatcher {
 
     /// The queue of a request that was passed in this turn.
     pub(crate) fn take_routed(&mut self, token: u32, sequence: u32) -> Option<QueueId> {
+        if !self.caching.waiting.is_empty()
+            && let Some(queue) = self.caching.waiting.remove(&(token, sequence))
+        {
+            return Some(queue);
+        }
         // What stands before it was offered, and could not be told.
         while let Some(routed) = self.routed.pop_front() {
             if (routed.token, routed.sequence) == (token, sequence) {

@@ -46,6 +46,7 @@ impl Loop {
         let mut shard = Shard::with_slots(base, slots)?;
         shard.limit_pipelining(PIPELINED_REQUESTS);
         shard.watch(&shared.wake)?;
+        shard.watch(dispatcher.caching.cache.wake())?;
         Ok(Self {
             shard,
             dispatcher,
@@ -127,6 +128,7 @@ impl Loop {
 
     /// One turn of the shard; its events are handed on.
     fn turn(&mut self, wait: Option<Duration>) {
+        self.dispatcher.caching.cache.settle(&mut self.shard);
         let mut writer = EventWriter::new(&mut self.events);
         let outcome = self
             .shard

@@ -38,7 +38,13 @@ impl Connection {
     fn new() -> Self {
         let host_wide = Arc::new(HostWide::default());
         let shard = Shard::with_slots(0, 16).unwrap();
-        let mut dispatcher = Dispatcher::new(0, 0, true, Arc::clone(&host_wide));
+        let mut dispatcher = Dispatcher::new(
+            0,
+            0,
+            true,
+            Arc::clone(&host_wide),
+            crate::caching::Caching::unused(),
+        );
         let mut applications = Vec::new();
         for (id, queue) in (1..).zip(&QUEUES[..2]) {
             let (member, application, _) = member(id, *queue, &host_wide, UserMemory::unlimited());

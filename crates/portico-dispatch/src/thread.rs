@@ -7,11 +7,13 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
 
+use portico_cache::store::StoreLimits;
 use portico_channel::token::Division;
 use portico_channel::{Mailbox, Sleeper};
-use portico_engine::{ListenerId, ListenerOptions};
+use portico_engine::{CacheSite, ListenerId, ListenerOptions, OutputCache, ShardCache};
 use portico_sys::{Errno, Wake};
 
+use crate::caching::Caching;
 use crate::dispatcher::Dispatcher;
 use crate::host_wide::HostWide;
 use crate::limits::MAX_HEADER_SIZE;
@@ -46,6 +48,15 @@ impl ShardThread {
     /// # Errors
     /// `EINVAL` unless `count` is 1 to 64; those of making descriptors and threads.
     pub fn start_all(count: u32) -> io::Result<Vec<Self>> {
+        let cache = OutputCache::new(StoreLimits::default());
+        Self::start_all_with(count, &Arc::new(cache))
+    }
+
+    /// As [`ShardThread::start_all`]. Answers are kept in `cache`.
+    ///
+    /// # Errors
+    /// As [`ShardThread::start_all`].
+    pub fn start_all_with(count: u32, cache: &Arc<OutputCache>) -> io::Result<Vec<Self>> {
         if !(1..=MAX_SHARDS).contains(&count) {
             return Err(Errno::INVAL.into());
         }
@@ -54,7 +65,7 @@ impl ShardThread {
         let host_wide = Arc::<HostWide>::default();
         (0..count)
             .zip(all.iter())
-            .map(|(index, own)| Self::start(index, own, &all, &host_wide))
+            .map(|(index, own)| Self::start(index, own, &all, &host_wide, cache))
             .collect()
     }
 
@@ -63,12 +74,19 @@ impl ShardThread {
         shared: &Arc<Shared>,
         all: &Arc<[Arc<Shared>]>,
         host_wide: &Arc<HostWide>,
+        cache: &Arc<OutputCache>,
     ) -> io::Result<Self> {
         let thread = usize::try_from(index).unwrap_or(usize::MAX);
         let division = Division::among(all.len());
         let (base, count) = (division.first_slot(thread), division.slots());
         let is_alone = all.len() == 1;
-        let dispatcher = Dispatcher::new(base, index, is_alone, Arc::clone(host_wide));
+        // Each queue's requests say whose answers they may get.
+        let nobodys = CacheSite {
+            owner: 0,
+            rule: None,
+        };
+        let caching = Caching::new(ShardCache::new(Arc::clone(cache), nobodys)?);
+        let dispatcher = Dispatcher::new(base, index, is_alone, Arc::clone(host_wide), caching);
         let (own, all) = (Arc::clone(shared), Arc::clone(all));
         let (made, result) = sync_channel(1);
         let thread = std::thread::Builder::new()

@@ -127,7 +127,13 @@ mod tests {
 
     #[test]
     fn a_record_that_stays_unfinished_breaks_the_channel_in_time() {
-        let mut dispatcher = Dispatcher::new(0, 0, true, Arc::default());
+        let mut dispatcher = Dispatcher::new(
+            0,
+            0,
+            true,
+            Arc::default(),
+            crate::caching::Caching::unused(),
+        );
         let mut shard = Shard::with_slots(0, 16).unwrap();
         let capacity = Capacity {
             events: 1 << 16,

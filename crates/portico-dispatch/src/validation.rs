@@ -88,7 +88,10 @@ impl Dispatcher {
                 Verdict::Apply
             }
             // Certificates are the host's business, and what clients have sent is theirs.
-            command::SERVER_NAME | command::ALPN | command::FEED => Verdict::LeaveOut,
+            // A wish that came in parts is too large to be one.
+            command::SERVER_NAME | command::ALPN | command::FEED | command::CACHE => {
+                Verdict::LeaveOut
+            }
             _ => Verdict::Break,
         }
     }

@@ -80,8 +80,39 @@ impl OutputCache {
         self.store.purge(purge)
     }
 
-    /// As [`OutputCache::purge`], of one URI, whoever's it is.
-    pub fn purge_uri(&self, is_secure: bool, authority: &[u8], path_and_query: &[u8]) -> usize {
+    /// As [`OutputCache::purge`], of what is named as in `cache.purge()`: by `url` (of a path alone, on each host), by the
+    /// beginning of one (`prefix`), by `tag`, or `all`. `owner`: whose; `None`: everybody's. `None` is returned for another
+    /// kind.
+    pub fn purge_by(&self, kind: &str, text: &str, owner: Option<u64>) -> Option<usize> {
+        let purge = match (kind, owner) {
+            ("all", None) => Purge::All,
+            ("all", Some(owner)) => Purge::Owner(owner),
+            ("prefix", _) => Purge::Prefix {
+                owner,
+                prefix: text.into(),
+            },
+            ("tag", _) => Purge::Tag {
+                owner,
+                tag: text.as_bytes().into(),
+            },
+            ("url", _) => match split_url(text) {
+                Some(url) => return Some(self.purge_url(url, owner)),
+                None => Purge::Path {
+                    owner,
+                    path: text.as_bytes().into(),
+                },
+            },
+            _ => return None,
+        };
+        Some(self.purge(purge))
+    }
+
+    fn purge_url(
+        &self,
+        (is_secure, authority, path): (bool, &str, &str),
+        of: Option<u64>,
+    ) -> usize {
+        let (authority, path_and_query) = (authority.as_bytes(), path.as_bytes());
         let owners = self.owners.read().unwrap_or_else(PoisonError::into_inner);
         let purge_of = |&owner: &u64| {
             let target = Target {
@@ -93,7 +124,20 @@ impl OutputCache {
             };
             self.purge(Purge::Url(Key::new(&target, &QueryRule::All)))
         };
-        owners.iter().map(purge_of).sum()
+        let is_meant = |owner: &&u64| of.is_none_or(|of| of == **owner);
+        owners.iter().filter(is_meant).map(purge_of).sum()
+    }
+
+    /// Gives up what is stored of owners that are no more.
+    pub fn retain_owners(&self, is_kept: impl Fn(u64) -> bool) {
+        let mut owners = self.owners.write().unwrap_or_else(PoisonError::into_inner);
+        owners.retain(|&owner| {
+            let keeps = is_kept(owner);
+            if !keeps {
+                self.store.purge(Purge::Owner(owner));
+            }
+            keeps
+        });
     }
 
     /// What it has done and holds. Walks the parts of the store, not the entries.
@@ -149,4 +193,12 @@ impl OutputCache {
             self.store.expire(now, CACHE_EXPIRY_STEP);
         }
     }
+}
+
+/// Whether a URL is secure, its host, and its path with the query. `None`: it is no whole URL.
+fn split_url(url: &str) -> Option<(bool, &str, &str)> {
+    let (scheme, rest) = url.split_once("://")?;
+    let path_at = rest.find('/')?;
+    let (authority, path) = rest.split_at(path_at);
+    Some((scheme == "https", authority, path))
 }

@@ -106,6 +106,7 @@ impl Host {
         process.program = beginning(&process.program, MAX_WORD_CHARACTERS);
         process.node = beginning(&process.node, MAX_WORD_CHARACTERS);
         let told = (process.pid, process.program.clone(), owner.uid);
+        self.give_up_answers_of_others(prefix, owner.uid);
         let (member, queue) = self.registry.register(prefix, owner, process)?;
         if self.registry.queues().len() != queues {
             self.publish_routes();

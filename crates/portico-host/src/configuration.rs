@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use portico_config::{CertificateOptions, Config, HttpVersion, Id, Limits, ReservationOptions};
+use portico_cache::store::StoreLimits;
+use portico_config::{
+    CacheOptions, CertificateOptions, Config, HttpVersion, Id, Limits, ReservationOptions,
+};
 use portico_dispatch::{Affinity, QueueOptions};
 use portico_engine::{ListenerOptions, Protocols};
 use portico_router::Scheme;
@@ -84,6 +87,7 @@ pub(crate) fn settings(config: Config) -> Settings {
         socket: config.host.socket.clone(),
         idle_exit: config.host.idle_exit,
         drain: config.host.drain_timeout,
+        cache: cache(&config.cache),
         default_queue: QueueOptions::from(&config.queue),
         sites: Default::default(),
         unreserved: config.host.unreserved,
@@ -119,6 +123,15 @@ pub(crate) fn settings(config: Config) -> Settings {
     }
     settings.config = config;
     settings
+}
+
+fn cache(options: &CacheOptions) -> StoreLimits {
+    let bytes = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    StoreLimits {
+        budget_bytes: bytes(options.max_bytes),
+        max_body_bytes: bytes(options.max_entry_bytes),
+        ..StoreLimits::default()
+    }
 }
 
 /// Versions of HTTP as a listener names them, or its default.

@@ -17,7 +17,7 @@ use tokio::time::{sleep, timeout};
 use crate::admission::{Admission, beginning};
 use crate::host::{Host, Phase};
 use crate::lines::LineBuffer;
-use crate::protocol::{Answer, Register, Reply, Request};
+use crate::protocol::{Answer, CacheCommand, Register, Reply, Request};
 use crate::visitors::{Visit, Visitors};
 use crate::{Failure, code, process_limits, reload, upgrade};
 
@@ -235,9 +235,16 @@ impl Control {
                 self.host.borrow_mut().leave(member);
                 Ok(Reply::Left)
             }
+            Request::Cache(command) => {
+                let answer = self.host.borrow().member_cache(member, &command);
+                Ok(match answer {
+                    Ok(answer) => Reply::Ok(Box::new(answer)),
+                    Err(failure) => failure.into(),
+                })
+            }
             _ => Err(Failure::new(
                 code::REQUEST,
-                "a connection that has registered can only leave; use another one",
+                "a connection that has registered can only leave, or ask of its own answers; use another one",
             )),
         }
     }
@@ -259,6 +266,12 @@ impl Control {
                 })
             }
             Request::Reserve(command) => self.host.borrow_mut().reserve(peer, command),
+            Request::Cache(command) => {
+                if command != CacheCommand::Status {
+                    Host::check_master(peer)?;
+                }
+                self.host.borrow().cache_command(&command)
+            }
             Request::Certificate(command) => {
                 Host::check_master(peer)?;
                 self.host.borrow_mut().certificate(command)

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use portico_dispatch::{LeftBehind, MemberId, ShardThread};
+use portico_dispatch::{LeftBehind, MemberId, ShardThread, owner_of};
+use portico_engine::OutputCache;
 use portico_router::UrlPrefix;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -66,6 +67,8 @@ pub(crate) struct Host {
     pub(crate) state: State,
     pub(crate) state_file: StateFile,
     pub(crate) shards: Vec<ShardThread>,
+    /// Answers that are kept.
+    pub(crate) cache: Arc<OutputCache>,
     pub(crate) registry: Registry,
     pub(crate) listeners: Listeners,
     pub(crate) certificates: Certificates,
@@ -110,7 +113,8 @@ impl Host {
         let certificates = rules::certificates(&settings, &state)?;
         let mut registry = Registry::default();
         registry.apply(rules::rules(&settings, &state, unknown_names)?)?;
-        let shards = ShardThread::start_all(settings.shards);
+        let cache = Arc::new(OutputCache::new(settings.cache));
+        let shards = ShardThread::start_all_with(settings.shards, &cache);
         let now = Instant::now();
         let host = Self {
             start,
@@ -120,6 +124,7 @@ impl Host {
             state,
             state_file,
             shards: shards.map_err(|error| Failure::system("a shard can't be started", error))?,
+            cache,
             registry,
             listeners,
             certificates,
@@ -242,6 +247,8 @@ impl Host {
         for shard in &self.shards {
             shard.set_routes(Arc::clone(&routes));
         }
+        let has = |owner: u64| routes.queues.keys().any(|id| owner_of(*id) == owner);
+        self.cache.retain_owners(has);
     }
 
     /// Puts certificates as they are now into force, also on ports that could not be opened without.

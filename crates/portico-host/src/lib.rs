@@ -14,6 +14,7 @@
 
 mod admission;
 pub mod applications;
+mod caching;
 pub mod certificates;
 pub mod client;
 mod commands;

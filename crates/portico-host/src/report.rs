@@ -61,6 +61,7 @@ impl Host {
             bytes_read: totals.bytes_read,
             bytes_written: totals.bytes_written,
             too_slow: totals.too_slow,
+            cache: self.cache_counters(),
             listeners: listeners.chain(unopened).collect(),
             prefixes: self.prefixes(&totals),
         }

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use portico_cache::store::StoreLimits;
 use portico_config::Config;
 use portico_dispatch::QueueOptions;
 use portico_engine::{ListenerOptions, Protocols};
@@ -27,6 +28,8 @@ pub struct Settings {
     pub idle_exit: Duration,
     /// How long connections may take to finish when the host stops.
     pub drain: Duration,
+    /// How much is kept of answers.
+    pub cache: StoreLimits,
     /// Settings of queues that no site names.
     pub default_queue: QueueOptions,
     /// Prefixes that have a queue and a listener even without processes.

@@ -6,7 +6,7 @@ use std::time::Instant;
 use portico_dispatch::{MemberId, MemberStats, QueueId, QueueStats, RefusalCounts, ShardStats};
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::AddressRecord;
+use crate::protocol::{AddressRecord, CacheCounters};
 
 /// A host at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -52,6 +52,8 @@ pub struct Status {
     pub bytes_written: u64,
     /// Connections closed because their clients were slower than `min_bytes_per_second`.
     pub too_slow: u64,
+    /// What is kept of answers.
+    pub cache: CacheCounters,
     /// Ports.
     pub listeners: Vec<ListenerStatus>,
     /// Prefixes with a queue, and reserved ones, in canonical order.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use napi::Result;
 use napi_derive::napi;
-use portico_cache::store::{Purge, StoreLimits};
+use portico_cache::store::StoreLimits;
 use portico_cache::storing::Rule;
 use portico_engine::{CacheSite, OutputCache};
 
@@ -22,17 +22,22 @@ pub(crate) fn cache() -> &'static Arc<OutputCache> {
     CACHE.get_or_init(|| Arc::new(OutputCache::new(StoreLimits::default())))
 }
 
-/// Whose answers an engine's are, and by which rule they are kept: what is asked for alone, or all for so many
-/// milliseconds.
-pub(crate) fn site(lifetime_ms: Option<f64>) -> CacheSite {
+/// Whose answers an engine's are, and by which rule they are kept: what is asked for alone, all by what they say of
+/// themselves, or all for so many milliseconds.
+pub(crate) fn site(lifetime_ms: Option<f64>, is_standard: bool) -> CacheSite {
+    let profile = lifetime_ms.map(|milliseconds| {
+        let seconds = milliseconds.max(0.0) / 1000.0;
+        let lifetime = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+        Rule::Profile(lifetime)
+    });
     CacheSite {
         // A listener's number takes the lower half.
         owner: ENGINES.fetch_add(1, Ordering::Relaxed) << 32,
-        rule: lifetime_ms.map(|milliseconds| {
-            let seconds = milliseconds.max(0.0) / 1000.0;
-            let lifetime = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
-            Rule::Profile(lifetime)
-        }),
+        rule: if is_standard {
+            Some(Rule::Standard)
+        } else {
+            profile
+        },
     }
 }
 
@@ -88,36 +93,7 @@ pub fn cache_stats() -> CacheStats {
 /// (`tag`), or all (`all`); returns how many answers went.
 #[napi]
 pub fn purge_cache(kind: String, text: String) -> Result<u32> {
-    let cache = cache();
-    let owner = None;
-    let purged = match kind.as_str() {
-        "all" => cache.purge(Purge::All),
-        "prefix" => cache.purge(Purge::Prefix {
-            owner,
-            prefix: text,
-        }),
-        "tag" => cache.purge(Purge::Tag {
-            owner,
-            tag: text.into_bytes().into(),
-        }),
-        "url" => match split_url(&text) {
-            Some((is_secure, authority, path)) => {
-                cache.purge_uri(is_secure, authority.as_bytes(), path.as_bytes())
-            }
-            None => cache.purge(Purge::Path {
-                owner,
-                path: text.into_bytes().into(),
-            }),
-        },
-        _ => return Err(failure(format!("no purge by {kind}"))),
-    };
+    let purged = cache().purge_by(&kind, &text, None);
+    let purged = purged.ok_or_else(|| failure(format!("no purge by {kind}")))?;
     Ok(u32::try_from(purged).unwrap_or(u32::MAX))
-}
-
-/// Whether a URL is secure, its host, and its path with the query. `None`: it is no whole URL.
-fn split_url(url: &str) -> Option<(bool, &str, &str)> {
-    let (scheme, rest) = url.split_once("://")?;
-    let path_at = rest.find('/')?;
-    let (authority, path) = rest.split_at(path_at);
-    Some((scheme == "https", authority, path))
 }

@@ -211,13 +211,14 @@ impl Engine {
         })
     }
 
-    /// Keeps answers from now on: those that ask for it, and with a lifetime (milliseconds) all others too. Once for an
-    /// engine.
+    /// Keeps answers from now on: those that ask for it, and with a lifetime (milliseconds) all others too; with `standard`
+    /// all as their Cache-Control says. Once for an engine.
     #[napi]
-    pub fn use_cache(&self, lifetime: Option<f64>) -> Result<()> {
+    pub fn use_cache(&self, lifetime: Option<f64>, standard: Option<bool>) -> Result<()> {
+        let site = cache::site(lifetime, standard.unwrap_or(false));
         let used = self
             .instance
-            .with(|drive| Ok(drive.use_cache(cache::cache(), cache::site(lifetime))))?;
+            .with(|drive| Ok(drive.use_cache(cache::cache(), site)))?;
         used.map_err(|error| failure(format!("making the cache: {error}")))
     }
 

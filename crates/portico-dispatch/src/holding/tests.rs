@@ -45,7 +45,8 @@ impl Model {
         let host_wide = Arc::new(HostWide::default());
         let (member, application, bell) =
             member(1, QueueId(1), &host_wide, UserMemory::unlimited());
-        let mut dispatcher = Dispatcher::new(0, 0, true, host_wide);
+        let mut dispatcher =
+            Dispatcher::new(0, 0, true, host_wide, crate::caching::Caching::unused());
         dispatcher.members.push(Some(member));
         for token in 0..CLIENTS {
             let words = event::Open {

@@ -68,8 +68,9 @@ impl ShardCache {
         })
     }
 
-    /// Wakes the shard when an answer has come that a request of it waits for.
-    pub(crate) fn wake(&self) -> &Wake {
+    /// Wakes the shard when an answer has come that a request of it waits for; to be watched by it.
+    #[must_use]
+    pub fn wake(&self) -> &Wake {
         &self.mail.wake
     }
 
@@ -141,10 +142,12 @@ impl ShardCache {
         }
     }
 
-    /// A filter for the answer to a request that came before there was a cache, as the application tells of it.
-    pub(crate) fn late_filter(
+    /// A filter for the answer to a GET request that was not offered to the cache, as the application tells of it: its
+    /// target and field lines. `None`: its answer is not for others.
+    #[must_use]
+    pub fn late_filter(
         &self,
-        listener: u32,
+        site: CacheSite,
         is_secure: bool,
         target: &[u8],
         lines: &[u8],
@@ -153,13 +156,17 @@ impl ShardCache {
         let asking = Asking::of_get(is_secure, target, fields.fields(), &self.interests)?;
         let is_usable = asking.is_read() && !asking.has(AUTHORIZATION);
         is_usable.then(|| {
-            let key = Arc::new(asking.key(self.owner_of(listener)));
-            self.storing(&asking, key, self.own.rule, false)
+            let key = Arc::new(asking.key(site.owner));
+            self.storing(&asking, key, site.rule, false)
         })
     }
 
-    fn owner_of(&self, listener: u32) -> u64 {
-        self.own.owner + u64::from(listener)
+    /// What holds for a listener of an embedded engine.
+    pub(crate) fn site_of(&self, listener: u32) -> CacheSite {
+        CacheSite {
+            owner: self.own.owner + u64::from(listener),
+            rule: self.own.rule,
+        }
     }
 
     fn waiter(&self, token: u32, sequence: u32) -> Waiter {
@@ -270,10 +277,7 @@ impl ShardCache {
 
 impl Responder for ShardCache {
     fn offer(&mut self, offer: &Offer<'_>) -> Offered {
-        let site = CacheSite {
-            owner: self.owner_of(offer.listener().0),
-            rule: self.own.rule,
-        };
+        let site = self.site_of(offer.listener().0);
         self.offer_to(offer, site)
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use portico_channel::layout::{alpn_flag, cache_flag, command, response_flag, shutdown_flag};
 use portico_channel::schema::{Record, View};
 use portico_channel::{External, RecordView, Records};
+use portico_http::semantics::Scheme;
 use portico_sys::socket;
 
 use super::Shard;
@@ -13,7 +14,7 @@ use crate::CommandError;
 use crate::answer::{AnswerHead, InterimHead, Payload};
 use crate::connection::Connection;
 use crate::exchange::BodyWish;
-use crate::filter::CacheWish;
+use crate::filter::{AnswerFilter, CacheWish};
 
 impl Shard {
     pub(super) fn apply_records(
@@ -100,20 +101,44 @@ impl Shard {
             lifetime: has_lifetime.then(|| Duration::from_millis(words.lifetime_ms)),
             tags: words.tags(),
         };
+        if self.wish_for(words.token, words.sequence, &wish) || words.target().is_empty() {
+            return;
+        }
         let Some(connection) = self.connections.find(words.token) else {
             return;
         };
-        if connection.wish(words.sequence, &wish) || words.target().is_empty() {
-            return;
-        }
         let transport = &connection.transport;
         let filter = self.cache.as_ref().and_then(|cache| {
-            let (target, fields) = (words.target(), words.fields());
-            cache.late_filter(transport.listener(), transport.is_tls(), target, fields)
+            let site = cache.site_of(transport.listener());
+            cache.late_filter(site, transport.is_tls(), words.target(), words.fields())
         });
         if let Some(filter) = filter {
-            connection.filter_answers(&mut vec![(words.sequence, filter)]);
-            connection.wish(words.sequence, &wish);
+            self.filter_answer(words.token, words.sequence, filter);
+            self.wish_for(words.token, words.sequence, &wish);
+        }
+    }
+
+    /// Tells the filter of an answer what the application wants kept of it. `false`: the answer has no filter.
+    pub fn wish_for(&mut self, token: u32, sequence: u32, wish: &CacheWish<'_>) -> bool {
+        let connection = self.connections.find(token);
+        connection.is_some_and(|connection| connection.wish(sequence, wish))
+    }
+
+    /// How the requests of a connection reach us; `None`: it has gone.
+    pub fn scheme_of(&mut self, token: u32) -> Option<Scheme> {
+        let connection = self.connections.find(token)?;
+        Some(if connection.transport.is_tls() {
+            Scheme::Https
+        } else {
+            Scheme::Http
+        })
+    }
+
+    /// Gives a filter to the answer to a request that was passed and of whose answer nothing has come. The caller knows that
+    /// there is such a request.
+    pub fn filter_answer(&mut self, token: u32, sequence: u32, filter: Box<dyn AnswerFilter>) {
+        if let Some(connection) = self.connections.find(token) {
+            connection.filter_answers(&mut vec![(sequence, filter)]);
         }
     }
 

@@ -9,6 +9,7 @@ import type { AttachedServer } from '../lane/attached-server';
 import { Lane } from '../lane/lane';
 import { ControlConnection, type HostMessage } from './control-connection';
 import { prefixError } from './errors';
+import { HostCache } from './host-caches';
 import type { PrefixOwner } from './prefix-handle';
 import { registerPrefix, type Grant, type WorkerPlace } from './register-prefix';
 
@@ -20,6 +21,7 @@ const LONGEST_PAUSE_MS = 2000;
 interface Session {
   readonly control: ControlConnection;
   readonly lane: Lane;
+  readonly cache: HostCache;
   /** The host has been told that the server stops, and has not said that it knows. */
   leaving: boolean;
 }
@@ -78,6 +80,7 @@ export class Registration implements PrefixOwner {
     const session: Session = {
       lane,
       leaving: false,
+      cache: new HostCache(() => session.control),
       control: new ControlConnection(fd, (message) => this.#receive(session, message), () => this.#lost(session)),
     };
     this.#sessions.add(session);
@@ -86,7 +89,9 @@ export class Registration implements PrefixOwner {
   }
 
   #receive(session: Session, message: HostMessage): void {
-    if (message.type === 'left') {
+    if (session.cache.hear(message)) {
+      session.control.setWaiting(session.leaving || session.cache.isWaiting);
+    } else if (message.type === 'left') {
       session.leaving = false;
       session.control.setWaiting(false);
       this.#finishLeaving();
@@ -109,6 +114,7 @@ export class Registration implements PrefixOwner {
 
   /** The host has gone. Connections are gone with it; the prefix is registered again. */
   #lost(session: Session): void {
+    session.cache.end();
     session.lane.loseConnections();
     this.#attached.forget(session.lane);
     session.lane.end();
@@ -129,6 +135,7 @@ export class Registration implements PrefixOwner {
 
   /** The last connection of a session has gone and nothing new comes. */
   #drained(session: Session): void {
+    session.cache.end();
     session.control.end();
     session.lane.end();
     this.#sessions.delete(session);

@@ -55,7 +55,7 @@ function milliseconds(value: unknown): number {
 /** `lifetime` in milliseconds; undefined: nothing is said of it. */
 function wish(exchange: Exchange, lifetime: number | undefined, tags: string): void {
   const { connection, connection: { lane }, sequence, method } = exchange;
-  if (exchange.headSent || connection.closed || connection.destroying || lane.isShared) return;
+  if (exchange.headSent || connection.closed || connection.destroying) return;
   const isOlder = lane.useCache(exchange.slab);
   const isKnown = !isOlder || method !== 'GET' || (exchange.flags & REQUEST_FLAG_COMPLETE) === 0;
   const target = isKnown ? '' : requestTarget(exchange);

@@ -73,11 +73,8 @@ export class Lane {
     this.writer.connect(this.engine);
     this.engine.setSlab(this.slab.bytes);
     lanes.add(this);
-    const seconds = isShared ? undefined : cacheDuration();
-    if (seconds !== undefined) {
-      this.#keepsAnswers = true;
-      this.engine.useCache(seconds === 0 ? undefined : seconds * 1000);
-    }
+    const seconds = cacheDuration();
+    if (seconds !== undefined) this.#keepAnswers(seconds);
   }
 
   /**
@@ -94,6 +91,17 @@ export class Lane {
       return true;
     }
     return slab === this.#slabBeforeCache;
+  }
+
+  /** Has the engine keep all answers for so many seconds; 0: those that ask for it. */
+  #keepAnswers(seconds: number): void {
+    // A host is told by a record, since its shards are others' too; it notices by itself what asks.
+    this.#keepsAnswers = !this.isShared;
+    if (!this.isShared) this.engine.useCache(seconds === 0 ? undefined : seconds * 1000);
+    else if (seconds > 0) {
+      this.writer.cache(0, 0, seconds * 1000, '', '', '');
+      this.writer.submit();
+    }
   }
 
   /** Takes the engine out of the event loop. */

@@ -146,10 +146,10 @@ export interface Engine {
   setConnectionRef(connection: number, ref: boolean): void;
   counters(): EngineCounters;
   /**
-   * Keeps answers from now on: those that ask for it (`CACHE`), and with a `lifetime`, in milliseconds, all others too.
-   * Does nothing where the engine is a host's.
+   * Keeps answers from now on: those that ask for it (`CACHE`), and with a `lifetime`, in milliseconds, all others too;
+   * with `standard` all as their Cache-Control says. Does nothing where the engine is a host's.
    */
-  useCache(lifetime?: number): void;
+  useCache(lifetime?: number, standard?: boolean): void;
   /** Ends all threads and connections. The engine can't be used afterwards. */
   destroy(): void;
 }
