@@ -256,6 +256,33 @@ test('PORTICO_CACHE_DURATION, or its name in httpsys, keeps what says nothing', 
   assert.equal(callsWith({ PORTICO_CACHE_DURATION: 'yes' }), 'ERR_PORTICO_CACHE_DURATION');
 });
 
+test('PORTICO_CACHE=standard keeps what says so itself', () => {
+  const program = `
+    const http = require('node:http');
+    let calls = 0;
+    const server = http.createServer((req, res) => {
+      calls++;
+      if (req.url !== '/') res.setHeader('Cache-Control', req.url.slice(1));
+      res.end('x');
+    }).listen(0, async () => {
+      const seen = [];
+      for (const [path, control] of [['/'], ['/no-store'], ['/max-age=60'], ['/max-age=60,private'], ['/s-maxage=60'], ['/max-age=60', 'no-cache']]) {
+        calls = 0;
+        for (let at = 0; at < 2; at++) {
+          await (await fetch('http://127.0.0.1:' + server.address().port + path, control && { headers: { 'cache-control': control } })).text();
+        }
+        seen.push(calls);
+      }
+      console.log(JSON.stringify(seen));
+      process.exit();
+    });`;
+  const run = (environment) => spawnSync(process.execPath, ['--require', REGISTER, '-e', program], {
+    env: { ...process.env, ...environment }, encoding: 'utf8', timeout: 60_000,
+  });
+  assert.deepEqual(JSON.parse(run({ PORTICO_CACHE: 'standard' }).stdout), [2, 2, 1, 2, 1, 2]);
+  assert.match(run({ PORTICO_CACHE: 'yes' }).stderr, /ERR_PORTICO_CACHE/);
+});
+
 test('on node:http itself the module is there and keeps nothing', () => {
   const program = `
     const { cache } = require(${JSON.stringify(MODULE)});

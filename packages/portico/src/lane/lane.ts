@@ -8,7 +8,7 @@ import { appendFileSync } from 'node:fs';
 import { SLOT_MASK } from '../generated/layout';
 import type { Engine, EngineOptions } from '../native/binding';
 import { loadBinding } from '../native/load';
-import { cacheDuration } from '../native/cache-duration';
+import { cacheDuration, keepsByCacheControl } from '../native/cache-duration';
 import { threadCount } from '../native/thread-count';
 import { AddressTable } from './addresses';
 import type { AttachedServer } from './attached-server';
@@ -74,7 +74,12 @@ export class Lane {
     this.engine.setSlab(this.slab.bytes);
     lanes.add(this);
     const seconds = cacheDuration();
-    if (seconds !== undefined) this.#keepAnswers(seconds);
+    if (keepsByCacheControl() && !isShared) {
+      this.#keepsAnswers = true;
+      this.engine.useCache(undefined, true);
+    } else if (seconds !== undefined) {
+      this.#keepAnswers(seconds);
+    }
   }
 
   /**

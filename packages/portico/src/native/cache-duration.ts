@@ -21,6 +21,24 @@ export function cacheDuration(): number | undefined {
   return seconds;
 }
 
+/** `PORTICO_CACHE` holds something other than `standard`. */
+export class CacheModeError extends RangeError {
+  readonly code = 'ERR_PORTICO_CACHE';
+}
+
+/**
+ * What `PORTICO_CACHE` says: whether answers are kept as their own Cache-Control says.
+ *
+ * @throws CacheModeError if it is neither empty nor `standard`
+ */
+export function keepsByCacheControl(): boolean {
+  const text = process.env['PORTICO_CACHE'] ?? '';
+  if (text !== '' && text !== 'standard') {
+    throw new CacheModeError(`PORTICO_CACHE is ${JSON.stringify(text)}: write standard (answers are kept as their Cache-Control says), or unset it`);
+  }
+  return text === 'standard';
+}
+
 /** httpsys takes any numeric value, the empty text included, which is 0 there. */
 function ofHttpsys(text: string | undefined): number | undefined {
   const seconds = Number(text);
