@@ -9,10 +9,11 @@ import { join } from 'node:path';
 import { before, after, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { WebSocket } from 'ws';
-import { raw, request } from '../support/clients.mjs';
+import { eventually, raw, request } from '../support/clients.mjs';
 import { freePort } from '../support/free-port.mjs';
 import { testsFolder } from '../support/mode.mjs';
 import { portico, startHost } from '../support/start-host.mjs';
+import { startRun } from '../support/start-run.mjs';
 import { startWorker } from '../support/start-worker.mjs';
 
 const MEGABYTES_30 = 30 * 1024 * 1024;
@@ -135,6 +136,21 @@ describe('iisnode’s functional tests with an application of their own', () => 
     assert.equal(new Set(others).size, 1);
     assert.notEqual(others[0], busy);
     held.destroy();
+  });
+
+  test('107, 108, 111: the folder and the variables are those of `portico run`, empty ones too', async (t) => {
+    const env = { setting1: 'value1', setting2: 'value2', setting3: '', NODE_ENV: 'production' };
+    const { url } = await startRun(t, [join(testsFolder, 'iisnode-parity/apps/site.cjs')], { env, cwd: join(testsFolder, 'real-software/pages') });
+    const seen = JSON.parse(await textOf(`${url}/environment`));
+    assert.deepEqual(Object.fromEntries(Object.keys(env).map((name) => [name, seen[name]])), env);
+    assert.match(await textOf(`${url}/file`), /<html/i);
+  });
+
+  test('143: a process asks to be replaced', { timeout: 30_000 }, async (t) => {
+    const { url } = await startRun(t, [join(testsFolder, 'iisnode-parity/apps/site.cjs')]);
+    const before = await textOf(`${url}/pid`);
+    assert.equal(await textOf(`${url}/recycle`), 'recycling');
+    await eventually(async () => await textOf(`${url}/pid`) !== before, 'another process answers');
   });
 
   test('116: an unknown setting is named, with its place, and nothing is started with it', async (t) => {

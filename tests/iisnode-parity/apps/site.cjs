@@ -2,7 +2,9 @@
 // One program with a page for each test, as an application of iisnode has a file for each: the last segment of the path
 // chooses, whatever follows it.
 
+const fs = require('node:fs');
 const http = require('node:http');
+const { recycle } = require('portico');
 
 let served = 0;
 const KILOBYTE = Buffer.alloc(1024, 'x');
@@ -34,6 +36,8 @@ const PAGES = {
   hold: (request, response) => response.writeHead(200, { 'x-pid': process.pid }).write('.'),
   url: (request, response) => response.end(request.url),
   echo: (request, response) => request.pipe(response),
+  file: (request, response) => fs.createReadStream('index.html').pipe(response),
+  recycle: (request, response) => recycle('a test').then(() => response.end('recycling')),
   environment: (request, response) => response.end(JSON.stringify(process.env)),
   encoding: async (request, response) => {
     const { search } = new URL(request.url, 'http://localhost');

@@ -69,7 +69,11 @@ class WorkerConnection {
         this.#begin(fd, JSON.parse(connection.answer) as HostMessage);
         return;
       }
-      await new Promise((resolve) => setTimeout(resolve, pauseMs).unref());
+      await new Promise((resolve) => {
+        const timer = setTimeout(resolve, pauseMs);
+        // Only who waits for an answer keeps the process alive.
+        if (this.#recyclings.length === 0) timer.unref();
+      });
     }
   }
 
@@ -92,11 +96,18 @@ class WorkerConnection {
       case 'ping': return control.send({ type: 'pong', id: message.id, ...this.#health() });
       case 'shutdown': return control.send({ type: 'shutdown', heard: process.emit('message', 'shutdown', undefined) });
       case 'message': return void process.emit('message', message.data, undefined);
-      case 'recycling': return this.#recyclings.shift()?.resolve();
-      case 'error': return this.#recyclings.shift()?.reject(prefixError(message.code ?? 'ERR_PORTICO_HOST', message.message ?? 'The host refused.'));
+      case 'recycling': return this.#answered(control)?.resolve();
+      case 'error': return this.#answered(control)?.reject(prefixError(message.code ?? 'ERR_PORTICO_HOST', message.message ?? 'The host refused.'));
       // Another host has taken over: it is told at the connection's end, which follows.
       default:
     }
+  }
+
+  /** The wish that the host has answered. */
+  #answered(control: ControlConnection): Recycling | undefined {
+    const answered = this.#recyclings.shift();
+    control.setWaiting(this.#recyclings.length > 0);
+    return answered;
   }
 
   #lost(): void {
