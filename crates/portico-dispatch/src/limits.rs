@@ -9,6 +9,7 @@
 //! | events a member has not taken | a member | [`FULL_BYTES`] of requests (then others get them), [`BEHIND_BYTES`] and one turn of bodies; [`BACKLOG_BYTES`] of everything: then it is dropped |
 //! | output a client has not read | an answer or tunnel | `ANSWER_WINDOW_BYTES` and one record, whose body has [`ANSWER_RECORD_BYTES`] at most; answers of a connection: [`PIPELINED_REQUESTS`] |
 //! | events its members have not taken | a user | [`BACKLOG_BYTES_OF_A_USER`], apart from [`BACKLOG_FREE_BYTES`] of each; then members that have more get no requests and bodies, and at twice as much those that are told more are dropped |
+//! | everything | a connection of HTTP/2 | [`STREAMS_BYTES`]: [`CONCURRENT_STREAMS`], each as above |
 //! | everything | a connection | [`CONNECTION_BYTES`]; where a member's heads are longer than a request's may be, what is beyond that |
 //! | templates | a member | 255 × `TEMPLATE_BYTES` |
 //! | templates | a user | [`TEMPLATE_BYTES_OF_A_USER`] |
@@ -52,6 +53,17 @@ const _: () = {
     let head = MAX_HEADER_SIZE + MAX_HEADER_SIZE / 4;
     let answer = ANSWER_WINDOW_BYTES as usize + ANSWER_RECORD_BYTES as usize;
     assert!(PIPELINED_REQUESTS * (head + answer) + WAITING_BYTES <= CONNECTION_BYTES);
+};
+/// Streams of one connection (HTTP/2) that may be open: each may have a head and a window of its own. A client that wants
+/// more at a time waits, or opens another connection.
+pub(crate) const CONCURRENT_STREAMS: u32 = 32;
+/// What [`CONNECTION_BYTES`] is to a connection of HTTP/2.
+pub(crate) const STREAMS_BYTES: usize = 16 * 1024 * 1024;
+
+const _: () = {
+    let head = MAX_HEADER_SIZE + MAX_HEADER_SIZE / 4;
+    let answer = ANSWER_WINDOW_BYTES as usize + ANSWER_RECORD_BYTES as usize;
+    assert!(CONCURRENT_STREAMS as usize * (head + answer) + WAITING_BYTES <= STREAMS_BYTES);
 };
 /// Bytes of a record that comes in parts.
 pub(crate) const RECORD_BYTES: usize = portico_channel::layout::RECORD_BYTES as usize;

@@ -16,7 +16,7 @@ use portico_sys::{Errno, Wake};
 use crate::caching::Caching;
 use crate::dispatcher::Dispatcher;
 use crate::host_wide::HostWide;
-use crate::limits::MAX_HEADER_SIZE;
+use crate::limits::{CONCURRENT_STREAMS, MAX_HEADER_SIZE};
 use crate::member::Member;
 use crate::shard_loop::Loop;
 use crate::{BrokenMember, Endpoint, LeftBehind, MemberId, NewMember, Routes, ShardStats};
@@ -343,6 +343,17 @@ fn within_bounds(mut options: ListenerOptions) -> ListenerOptions {
         0 => 0,
         bytes => bytes.min(MAX_HEADER_SIZE),
     };
+    let http2 = &mut options.http2;
+    let streams = &mut http2.settings.max_concurrent_streams;
+    *streams = (*streams).min(CONCURRENT_STREAMS);
+    // Heads have the limits of HTTP/1, though a field counts for a little more (RFC 9113, section 6.5.2).
+    if options.max_header_size > 0 {
+        http2.settings.max_header_list_size =
+            u32::try_from(options.max_header_size).unwrap_or(u32::MAX);
+    }
+    if options.max_headers_count > 0 {
+        http2.max_fields = options.max_headers_count;
+    }
     options
 }
 

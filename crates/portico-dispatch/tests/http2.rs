@@ -279,3 +279,25 @@ fn what_belongs_to_no_prefix_is_refused_and_the_connection_goes_on() {
     let frames = until(&mut client, |frames| !bodies(frames).is_empty());
     assert!(frames.iter().all(|frame| frame.kind != FrameKind::GOAWAY));
 }
+
+#[test]
+fn a_connection_has_so_many_streams_and_no_more() {
+    let (mut host, mut client) = hosted();
+    let mut app = host.app(1);
+    let streams: Vec<u32> = (0..33).map(|index| 2 * index + 1).collect();
+    for stream in &streams {
+        client.get(*stream, "/");
+    }
+    let frames = until(&mut client, |frames| !frames.is_empty());
+    let refused = frames.last().unwrap();
+    assert_eq!(
+        (refused.stream, refused.code()),
+        (65, ErrorCode::REFUSED_STREAM)
+    );
+    host.until(|stats| stats.members[0].in_flight == 32);
+    for _ in 0..32 {
+        let request = app.request();
+        app.answer(&request, "it");
+    }
+    until(&mut client, |frames| ended(frames) == 32);
+}

@@ -104,6 +104,11 @@ impl Filters {
             .is_some()
     }
 
+    /// Keeps those of answers that are still to be given.
+    pub(crate) fn keep(&mut self, is_wanted: impl Fn(u32) -> bool) {
+        self.0.retain(|sequence, _| is_wanted(*sequence));
+    }
+
     /// The answer is given up.
     pub(crate) fn drop_one(&mut self, sequence: u32) {
         self.0.remove(&sequence);

@@ -88,6 +88,11 @@ impl H2 {
         self.is_idle() && self.rest.is_empty()
     }
 
+    /// Whether a stream has an exchange that is not over.
+    pub(crate) fn has_exchange(&self, sequence: u32) -> bool {
+        self.exchanges.has(sequence)
+    }
+
     /// Always: a tunnel is one stream's.
     #[expect(clippy::unused_self, reason = "a protocol's question")]
     pub(crate) fn is_http(&self) -> bool {

@@ -7,7 +7,7 @@ use crate::answer::{AnswerHead, Payload};
 use crate::core::Core;
 use crate::filter::{AnswerFilter, BodyLength, CacheWish, Replaced};
 use crate::offer::Offered;
-use crate::protocol::on_protocol;
+use crate::protocol::{Protocol, on_protocol};
 
 /// Flags that say where a body ends.
 const FRAMING: u32 =
@@ -32,6 +32,14 @@ impl Connection {
         let own = self.filters.get_or_insert_default();
         for (sequence, filter) in filters.drain(..) {
             own.enter(sequence, filter);
+        }
+    }
+
+    /// Drops the filters of streams that have gone without an answer: who waits for one learns that there will be none.
+    #[inline]
+    pub(crate) fn drop_filters_of_gone(&mut self) {
+        if let (Some(filters), Protocol::H2(protocol)) = (&mut self.filters, &self.protocol) {
+            filters.keep(|sequence| protocol.has_exchange(sequence));
         }
     }
 

@@ -126,6 +126,10 @@ impl Exchanges {
         self.map.get_mut(&sequence)
     }
 
+    pub(super) fn has(&self, sequence: u32) -> bool {
+        self.map.contains_key(&sequence)
+    }
+
     pub(super) fn remove(&mut self, sequence: u32) -> Option<Exchange> {
         self.map.remove(&sequence)
     }

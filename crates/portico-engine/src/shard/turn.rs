@@ -146,6 +146,7 @@ impl Shard {
             if !turn.filters.is_empty() {
                 connection.filter_answers(&mut turn.filters);
             }
+            connection.drop_filters_of_gone();
             match driven {
                 Ok(false) => {}
                 Ok(true) => connection.transport.schedule(&mut self.core),

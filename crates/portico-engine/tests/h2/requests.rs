@@ -398,6 +398,49 @@ fn nothing_is_lost_where_event_memory_is_short() {
     }
 }
 
+/// Counts itself, as long as it lives.
+#[derive(Debug)]
+struct Counted(std::rc::Rc<()>);
+
+impl portico_engine::AnswerFilter for Counted {
+    fn head(&mut self, _: &portico_engine::FilteredHead<'_>) -> Option<portico_engine::NewHead> {
+        None
+    }
+
+    fn body(&mut self, _: &[u8], _: bool) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+struct Filters(std::rc::Rc<()>);
+
+impl Responder for Filters {
+    fn offer(&mut self, _: &Offer<'_>) -> Offered {
+        Offered::Filtered(Box::new(Counted(std::rc::Rc::clone(&self.0))))
+    }
+}
+
+#[test]
+fn the_filter_of_a_stream_that_its_client_gives_up_is_dropped_at_once() {
+    let (mut server, mut client) = pair(options());
+    let count = std::rc::Rc::new(());
+    server.responder = Some(Box::new(Filters(std::rc::Rc::clone(&count))));
+    for stream in [1, 3, 5] {
+        client.get(stream, "/");
+    }
+    let requests = server.collect(event::REQUEST, 3);
+    let alive = || std::rc::Rc::strong_count(&count) - 2;
+    assert_eq!(alive(), 3);
+    client.rst(3, ErrorCode::CANCEL);
+    // One that goes in the same packet in which it came.
+    client.get(7, "/");
+    client.rst(7, ErrorCode::CANCEL);
+    server.collect(event::RESET, 2);
+    assert_eq!(alive(), 2);
+    server.answer(&requests[0], b"first");
+    assert_eq!(alive(), 1);
+}
+
 /// Answers `/own`, has `/slow` wait, passes the rest.
 struct Own;
 
