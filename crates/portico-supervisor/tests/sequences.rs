@@ -118,6 +118,9 @@ impl World {
         self.processes.insert(worker, process);
         let starting = self.processes.values().filter(|it| it.is_starting());
         assert!(starting.count() <= usize::try_from(self.policy.max_starting).unwrap());
+        let replaced = |process: &&Process| process.is_starting() && self.serving(process.slot) > 0;
+        let count = self.processes.values().filter(replaced).count();
+        assert!(count <= usize::try_from(self.policy.max_unavailable).unwrap());
     }
 
     fn drain(&mut self, worker: WorkerId) {
