@@ -150,6 +150,9 @@ pub(crate) struct RunArguments {
     /// How many processes: a number, or "max" for one for each core
     #[arg(long, short, value_name = "N", default_value = "1", value_parser = instances)]
     pub(crate) instances: u32,
+    /// Seconds for which a process may take none of its requests, before it is killed and replaced [default: 0, no limit]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) hang_timeout: Option<Duration>,
 }
 
 /// Arguments of `portico host`.

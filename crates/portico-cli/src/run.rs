@@ -91,6 +91,8 @@ fn specification(arguments: RunArguments) -> Result<Specification, Failed> {
         },
         instances: arguments.instances,
         output,
+        // None, as elsewhere.
+        hang_timeout: arguments.hang_timeout.filter(|time| !time.is_zero()),
         policy: Policy {
             // A program that serves nothing has nothing to be ready for.
             start_timeout: None,

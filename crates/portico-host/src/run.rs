@@ -330,6 +330,7 @@ fn look_after(host: &mut Host, every_second: bool) {
     if every_second {
         let totals = host.totals();
         host.rates.sample(now, &totals);
+        host.end_hung_workers(&totals);
         host.refresh_certificates(false);
         host.retry_unopened(now);
         worker_signals::reap_orphans(host);

@@ -176,6 +176,44 @@ fn all_workers_are_replaced_under_load_and_no_request_fails() {
 }
 
 #[test]
+fn a_worker_that_takes_nothing_is_killed_and_replaced_and_others_get_its_requests() {
+    let port = free_port();
+    let own = std::env::current_exe().unwrap();
+    let options = ["--instances", "2", "--hang-timeout", "1"];
+    let worker = [
+        own.to_str().unwrap(),
+        "--",
+        "--exact",
+        "worker_process",
+        "--nocapture",
+    ];
+    let run = Run::start(
+        &[&options[..], &worker].concat(),
+        Some(&format!("http://*:{port}/")),
+    );
+    wait_for("two workers", || run.pids().len() == 2);
+    let clients = 4;
+    let load = Load::start(port, clients);
+    load.wait_for_more(20);
+    let before = run.pids();
+    kill_process(Pid::from_raw(before[0]).unwrap(), Signal::STOP).unwrap();
+    wait_for("another worker", || {
+        let now = run.pids();
+        now.len() == 2 && !now.contains(&before[0])
+    });
+    assert!(!lives(before[0]));
+    load.wait_for_more(20);
+    let failures = load.stop();
+    // What it had taken when it was stopped.
+    assert!(failures.len() <= clients, "{failures:?}");
+    assert!(
+        failures.iter().all(|failure| failure == "Ok(502)"),
+        "{failures:?}"
+    );
+    assert!(run.log().contains("took nothing"), "{}", run.log());
+}
+
+#[test]
 fn the_exit_code_is_that_of_a_program_that_can_not_start_or_is_done() {
     for (program, expected) in [
         ("exit 3", 3),

@@ -99,15 +99,19 @@ impl Host {
         let machine_worker = entry.machine.worker(worker).cloned();
         let slot = machine_worker.as_ref().map_or(0, |worker| worker.slot);
         let was_expected = machine_worker.is_some_and(|worker| worker.is_leaving());
-        let (pid, lived, was_killed, was_ready) = (
+        let (pid, lived, was_killed, was_ready, was_hung) = (
             life.process.pid(),
             now.duration_since(life.started),
             life.was_killed,
             life.ready_after.is_some(),
+            life.was_hung,
         );
         let last = life.last_lines.take();
         let status = life.process.reap().ok();
-        let ended = explain(status, was_killed, &last);
+        let ended = match was_hung {
+            true => "it took nothing of what was there for it, and was killed".to_owned(),
+            false => explain(status, was_killed, &last),
+        };
         let lived = format!("{:.1} s", lived.as_secs_f64());
         let success = status.is_some_and(|status| status.success());
         let is_done = success && !was_ready && entry.machine.policy().may_finish;

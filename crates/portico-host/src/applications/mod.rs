@@ -9,6 +9,7 @@ mod connecting;
 mod ending;
 mod entries;
 mod environment;
+mod hanging;
 mod life;
 mod output;
 mod package;

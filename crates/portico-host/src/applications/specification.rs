@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use portico_supervisor::Policy;
 use portico_sys::spawn::Isolation;
@@ -30,6 +31,8 @@ pub struct Specification {
     pub instances: u32,
     /// Where its output goes.
     pub output: Output,
+    /// How long a worker may take none of the requests that are there for it, before it is killed. `None`: for ever.
+    pub hang_timeout: Option<Duration>,
     /// When its workers are started, replaced and given up.
     pub policy: Policy,
 }
