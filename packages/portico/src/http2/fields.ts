@@ -27,8 +27,14 @@ export interface Head {
   sent: Fields;
 }
 
-/** The head of an answer. `isInterim`: the status is that of an interim one, which was checked. @throws Node's errors */
+/** The head of an answer. @throws Node's errors */
 export function headOf(given: unknown, sendDate: boolean): Head {
+  const { status, sent } = statusOf(given, sendDate);
+  return { status, lines: linesOf(sent, (name) => name === ':status'), sent };
+}
+
+/** The same before its fields are looked at. @throws Node's errors */
+export function statusOf(given: unknown, sendDate: boolean): Omit<Head, 'lines'> {
   const sent = copyOf(given);
   const status = Number(sent[':status']) | 0 || constants.HTTP_STATUS_OK;
   sent[':status'] = status;
@@ -36,7 +42,7 @@ export function headOf(given: unknown, sendDate: boolean): Head {
   if (status < 200 || status > 599) throw errors.invalidStatus(sent[':status']);
   const sensitive = sent[sensitiveHeaders];
   if (sensitive !== undefined && !Array.isArray(sensitive)) throw errors.invalidValue('headers[http2.neverIndex]', sensitive);
-  return { status, lines: linesOf(sent, (name) => name === ':status'), sent };
+  return { status, sent };
 }
 
 /** Fields as an object without a prototype; of a list, repeated ones are joined to arrays. */

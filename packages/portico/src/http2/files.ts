@@ -2,7 +2,7 @@
 
 import fs = require('node:fs');
 import * as errors from './errors';
-import { copyOf, headOf, type Fields } from './fields';
+import { copyOf, statusOf, type Fields } from './fields';
 import type { ServerHttp2Stream } from './server-stream';
 
 /** Options of both. */
@@ -58,7 +58,7 @@ function check(stream: ServerHttp2Stream, given: unknown, options: FileOptions):
     if (options[name] !== undefined && typeof options[name] !== 'number') throw errors.invalidValue(`options.${name}`, options[name]);
   }
   if (options.statCheck !== undefined && typeof options.statCheck !== 'function') throw errors.invalidValue('options.statCheck', options.statCheck);
-  const { status, sent } = headOf(given, options.sendDate ?? true);
+  const { status, sent } = statusOf(given, options.sendDate ?? true);
   if (NO_CONTENT.has(status) || stream.headRequest) throw errors.payloadForbidden(status);
   return copyOf(sent);
 }
@@ -82,7 +82,13 @@ function send(stream: ServerHttp2Stream, fd: number, headers: Fields, options: F
     range.length = range.length < 0 ? rest : Math.min(rest, range.length);
     headers['content-length'] = range.length;
   }
-  stream.respond(headers, { waitForTrailers: options.waitForTrailers === true, sendDate: options.sendDate ?? true });
+  try {
+    stream.respond(headers, { waitForTrailers: options.waitForTrailers === true, sendDate: options.sendDate ?? true });
+  } catch (error) {
+    if (isOwn) fs.close(fd, () => undefined);
+    stream.destroy(error as Error);
+    return;
+  }
   if (range.length === 0) {
     if (isOwn) fs.close(fd, () => undefined);
     stream.end();

@@ -123,13 +123,13 @@ export class ServerHttp2Stream extends Duplex {
     const head = headOf(headers, sendDate ?? true);
     this.sentHeaders = head.sent;
     this.headersSent = true;
-    this.#waitsForTrailers = Boolean(waitForTrailers);
-    const hasNoBody = Boolean(endStream) || NO_CONTENT.has(head.status) || this.headRequest;
-    const isLast = hasNoBody && !this.#waitsForTrailers;
+    // Without a body the head is the end, and as in Node there are no trailers behind it.
+    const isLast = Boolean(endStream) || NO_CONTENT.has(head.status) || this.headRequest;
+    this.#waitsForTrailers = Boolean(waitForTrailers) && !isLast;
     this.#sendHead(head.status, head.lines, isLast);
-    if (hasNoBody) this.end();
+    if (isLast) this.end();
     // Its side has ended before: the end waited for the head.
-    if (this.#ended && !isLast) this.#finish();
+    else if (this.#ended) this.#finish();
   }
 
   #sendHead(status: number, lines: string, isLast: boolean): void {
@@ -204,7 +204,8 @@ export class ServerHttp2Stream extends Duplex {
       const waits = isLast && this.#unsentBytes > WRITTEN_AT_ONCE_BYTES;
       this.#acks.push({ bytes: length, done: waits ? done : null });
       link.writer.data(link.token, this.#id, RESPONSE_FLAG_ACK, chunk, length, encoding);
-      if (isLast && !waits) done();
+      // Later than `write` returns, as in Node: until then the bytes count as buffered.
+      if (isLast && !waits) process.nextTick(done);
     });
   }
 
