@@ -153,6 +153,9 @@ pub(crate) struct RunArguments {
     /// Seconds for which a process may take none of its requests, before it is killed and replaced [default: 0, no limit]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) hang_timeout: Option<Duration>,
+    /// Requests after which a process is replaced by a new one, without a failed request [default: 0, no limit]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_requests: Option<u64>,
 }
 
 /// Arguments of `portico host`.

@@ -91,8 +91,9 @@ fn specification(arguments: RunArguments) -> Result<Specification, Failed> {
         },
         instances: arguments.instances,
         output,
-        // None, as elsewhere.
+        // 0: no limit.
         hang_timeout: arguments.hang_timeout.filter(|time| !time.is_zero()),
+        max_requests: arguments.max_requests.filter(|count| *count > 0),
         policy: Policy {
             // A program that serves nothing has nothing to be ready for.
             start_timeout: None,

@@ -331,6 +331,7 @@ fn look_after(host: &mut Host, every_second: bool) {
         let totals = host.totals();
         host.rates.sample(now, &totals);
         host.end_hung_workers(&totals);
+        host.replace_used_workers(&totals, now);
         host.refresh_certificates(false);
         host.retry_unopened(now);
         worker_signals::reap_orphans(host);

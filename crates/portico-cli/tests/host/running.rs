@@ -214,6 +214,34 @@ fn a_worker_that_takes_nothing_is_killed_and_replaced_and_others_get_its_request
 }
 
 #[test]
+fn workers_are_replaced_after_so_many_requests_and_none_fails() {
+    let port = free_port();
+    let own = std::env::current_exe().unwrap();
+    let options = ["--instances", "2", "--max-requests", "20"];
+    let worker = [
+        own.to_str().unwrap(),
+        "--",
+        "--exact",
+        "worker_process",
+        "--nocapture",
+    ];
+    let run = Run::start(
+        &[&options[..], &worker].concat(),
+        Some(&format!("http://*:{port}/")),
+    );
+    wait_for("two workers", || run.pids().len() == 2);
+    let load = Load::start(port, 4);
+    let mut seen = std::collections::BTreeSet::new();
+    wait_for("six workers, one after the other", || {
+        seen.extend(run.pids());
+        seen.len() >= 6
+    });
+    load.wait_for_more(20);
+    let failures = load.stop();
+    assert!(failures.is_empty(), "{failures:?}");
+}
+
+#[test]
 fn the_exit_code_is_that_of_a_program_that_can_not_start_or_is_done() {
     for (program, expected) in [
         ("exit 3", 3),

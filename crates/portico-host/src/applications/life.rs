@@ -35,6 +35,8 @@ pub(super) struct Life {
     pub(super) end_was_seen: bool,
     /// The process that was started has ended and its output has been read; others of its group may go on.
     pub(super) leader_ended: bool,
+    /// It has had so many requests that it is being replaced.
+    pub(super) is_used_up: bool,
     /// It was killed because it took nothing.
     pub(super) was_hung: bool,
     /// SIGKILL was sent by the host.
@@ -90,6 +92,7 @@ impl Life {
             copying: Vec::new(),
             end_was_seen: false,
             leader_ended: false,
+            is_used_up: false,
             was_hung: false,
             was_killed: false,
         })

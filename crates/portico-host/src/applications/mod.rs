@@ -13,6 +13,7 @@ mod hanging;
 mod life;
 mod output;
 mod package;
+mod recycling;
 mod registering;
 mod specification;
 mod verdict;

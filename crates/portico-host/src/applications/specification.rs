@@ -33,6 +33,8 @@ pub struct Specification {
     pub output: Output,
     /// How long a worker may take none of the requests that are there for it, before it is killed. `None`: for ever.
     pub hang_timeout: Option<Duration>,
+    /// Requests after which a worker is replaced. `None`: never for that.
+    pub max_requests: Option<u64>,
     /// When its workers are started, replaced and given up.
     pub policy: Policy,
 }
