@@ -58,7 +58,7 @@ tests/node_modules/.package-lock.json: tests/package.json tests/package-lock.jso
 	@touch $@
 
 test-software: build tests/node_modules/.package-lock.json ## real clients, frameworks and package managers, on this machine's Node, 24 and 26
-	@scripts/need.sh openssl curl wrk chromium strip=binutils go=golang-go
+	@scripts/need.sh openssl curl wrk chromium strip=binutils go=golang-go h2load=nghttp2-client
 	$(NODE) tests/run.mjs
 
 matrix: build tests/node_modules/.package-lock.json ## every row of the hostile matrix on three Nodes, and the rows about memory (PART=1/100 for a part, SECONDS=1200 for so long)
