@@ -70,7 +70,10 @@ describe('a worker’s servers', () => {
       assert.deepEqual([facts.url, facts.encrypted], [path, false]);
       assert.match(facts.remoteAddress, /127\.0\.0\.1$/);
     }
-    assert.equal((await asked('--insecure', `https://127.0.0.1:${securePort}/c`)).encrypted, true);
+    for (const [option, version] of [['--http1.1', '1.1'], ['--http2', '2']]) {
+      const [facts, spoken] = (await curl('--insecure', option, '--write-out', '\n%{http_version}', `https://127.0.0.1:${securePort}/c`)).split('\n');
+      assert.deepEqual([JSON.parse(facts).encrypted, spoken], [true, version]);
+    }
   });
 
   test('a server on several prefixes closes once, and nothing keeps its process', async (t) => {

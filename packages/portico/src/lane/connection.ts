@@ -133,7 +133,7 @@ export class Connection implements TlsConnection {
     const socket = this.resource.runInAsyncScope(() => (provider === undefined
       ? createSocket(this)
       : provider.createSocket(this) as unknown as LaneSocket));
-    if (this.#encryptedToHost) socket.encrypted = true;
+    if (this.origin.#encryptedToHost) socket.encrypted = true;
     // A socket asked for after the end is one that has ended; its 'close' has been, as far as programs can tell.
     if (this.destroying || this.closed && this.errno === 0) socket.destroy(this.error);
     return socket;
