@@ -8,6 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Failure;
+pub use crate::applications::messages::{ApplicationCommand, WorkerLine, WorkerRecord};
 
 /// Version of this file's language. Both sides must have the same.
 pub const PROTOCOL_VERSION: u32 = 2;
@@ -145,33 +146,6 @@ pub struct Register {
     pub worker: Option<WorkerRecord>,
 }
 
-/// A line of a worker's connection. Others are ignored, so that newer programs can say more.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "lowercase")]
-pub enum WorkerLine {
-    /// Put another worker in the place of this one: [`Reply::Recycling`].
-    Recycle {
-        /// Why, for people.
-        #[serde(default)]
-        reason: Option<String>,
-    },
-}
-
-/// What a worker's process says of the server that it registers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct WorkerRecord {
-    /// `PORTICO_WORKER`, as the host gave it.
-    pub id: String,
-    /// The port that the program listens on.
-    pub port: u16,
-    /// The address that it listens on; absent: all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub address: Option<String>,
-    /// Whether other processes of the worker may have the same port, as those of `node:cluster`.
-    pub shared: bool,
-}
-
 /// What a process says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -185,61 +159,6 @@ pub struct Process {
     /// Version of its `portico` package.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub package: String,
-}
-
-/// What is asked of an application.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "action", rename_all = "lowercase")]
-pub enum ApplicationCommand {
-    /// [`Answer::applications`]: all of them.
-    List,
-    /// The same for one.
-    Describe {
-        /// Its name.
-        name: String,
-    },
-    /// Start it, if it was stopped or has failed.
-    Start {
-        /// Its name.
-        name: String,
-    },
-    /// End its workers.
-    Stop {
-        /// Its name.
-        name: String,
-    },
-    /// End its workers, and start others when they have ended.
-    Restart {
-        /// Its name.
-        name: String,
-    },
-    /// Replace its workers one after the other: no request fails.
-    Reload {
-        /// Its name.
-        name: String,
-    },
-    /// Change the number of its workers.
-    Scale {
-        /// Its name.
-        name: String,
-        /// How many.
-        instances: u32,
-    },
-}
-
-impl ApplicationCommand {
-    /// What it says, in a word.
-    pub(crate) fn verb(&self) -> &'static str {
-        match self {
-            Self::List => "list",
-            Self::Describe { .. } => "describe",
-            Self::Start { .. } => "start",
-            Self::Stop { .. } => "stop",
-            Self::Restart { .. } => "restart",
-            Self::Reload { .. } => "reload",
-            Self::Scale { .. } => "scale",
-        }
-    }
 }
 
 /// Reservations.

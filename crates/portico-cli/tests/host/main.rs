@@ -11,6 +11,7 @@ mod load;
 mod other_builds;
 mod ports;
 mod registrations;
+mod replacing;
 mod reservations;
 mod restarting;
 mod running;

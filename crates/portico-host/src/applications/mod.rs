@@ -11,6 +11,7 @@ mod entries;
 mod environment;
 mod hanging;
 mod life;
+pub(crate) mod messages;
 mod output;
 mod package;
 mod recycling;
