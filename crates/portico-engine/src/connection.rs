@@ -296,6 +296,11 @@ impl Connection {
             || on_protocol!(&self.protocol, protocol => protocol.holds_output())
     }
 
+    /// Whether the kernel has all that was given in its turn. Not of streams that interleave.
+    pub(crate) fn has_sent(&self) -> bool {
+        matches!(self.protocol, Protocol::H1(_)) && self.transport.queued() == 0
+    }
+
     /// Whether it has not been taken over as a byte stream.
     pub(crate) fn is_http(&self) -> bool {
         on_protocol!(&self.protocol, protocol => protocol.is_http())

@@ -178,6 +178,15 @@ impl Shard {
         result
     }
 
+    /// Whether the kernel has taken all output of a connection that was given in its turn. `false` if it has gone, and for
+    /// streams that interleave: they have turns of their own.
+    #[must_use]
+    pub fn has_sent(&mut self, token: u32) -> bool {
+        self.connections
+            .find(token)
+            .is_some_and(|connection| connection.has_sent())
+    }
+
     /// As [`Shard::apply`], for one of several applications: template numbers count in its own `space` (a small
     /// number; [`Shard::apply`] uses space 0).
     ///

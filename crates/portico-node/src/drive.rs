@@ -77,6 +77,14 @@ impl Drive {
         }
     }
 
+    /// Whether the kernel has all output of a connection. Only the event loop's own drive knows at once.
+    pub(crate) fn has_sent(&mut self, connection: u32) -> bool {
+        match self {
+            Self::Inline(shard) => shard.has_sent(connection),
+            Self::Threads(_) | Self::Attached(_) => false,
+        }
+    }
+
     /// Whether events wait although `poll_fd` may not be readable.
     pub(crate) fn has_pending_events(&self) -> bool {
         on!(self.has_pending_events())

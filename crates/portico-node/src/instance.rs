@@ -136,6 +136,14 @@ impl Instance {
         result
     }
 
+    /// Whether the kernel has all output of a connection. `false` also where that is not known at once.
+    pub(crate) fn has_sent(&self, connection: u32) -> bool {
+        let mut drive = self.drive.borrow_mut();
+        drive
+            .as_mut()
+            .is_some_and(|drive| drive.has_sent(connection))
+    }
+
     pub(crate) fn set_listener_reference(&self, listener: u32, referenced: bool) {
         {
             let mut listeners = self.referenced_listeners.borrow_mut();

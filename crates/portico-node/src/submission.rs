@@ -14,7 +14,7 @@ use crate::errors::{failure, raw};
 use crate::instance::Instance;
 use crate::lent::{JsBytes, memory_of};
 
-/// The function `submit(length, external, commands)` of an instance. It keeps the instance alive.
+/// The function `submit(length, external, commands, connection)` of an instance. It keeps the instance alive.
 pub(crate) fn function(env: Env, instance: &Rc<Instance>) -> Result<sys::napi_value> {
     let data = Rc::into_raw(Rc::clone(instance))
         .cast_mut()
@@ -57,21 +57,32 @@ unsafe extern "C" fn release(_env: sys::napi_env, data: *mut c_void, _hint: *mut
 unsafe extern "C" fn submit(env: sys::napi_env, info: sys::napi_callback_info) -> sys::napi_value {
     // SAFETY: called by Node-API with a function of `function`, whose data lives as long as it does.
     let result = unsafe { submit_arguments(env, info) };
-    if let Err(error) = result {
+    let mut answer = std::ptr::null_mut();
+    match result {
+        // SAFETY: valid out pointer, on the environment's thread.
+        Ok(Some(has_sent)) => unsafe {
+            sys::napi_get_boolean(env, has_sent, &mut answer);
+        },
+        Ok(None) => {}
         // SAFETY: on the environment's thread, with no exception pending.
-        unsafe { napi::JsError::from(error).throw_into(env) };
+        Err(error) => unsafe { napi::JsError::from(error).throw_into(env) },
     }
-    std::ptr::null_mut()
+    answer
 }
 
+/// Submits. Returns whether the kernel has taken all output of the connection that the caller names, if it names one.
+///
 /// # Safety
 /// Within a call of the function that `function` made.
-unsafe fn submit_arguments(env: sys::napi_env, info: sys::napi_callback_info) -> Result<()> {
-    let mut count = 3;
-    let mut arguments = [std::ptr::null_mut(); 3];
+unsafe fn submit_arguments(
+    env: sys::napi_env,
+    info: sys::napi_callback_info,
+) -> Result<Option<bool>> {
+    let mut count = 4;
+    let mut arguments = [std::ptr::null_mut(); 4];
     let mut data = std::ptr::null_mut();
     let mut length = 0;
-    // SAFETY: valid out pointers; three places for three arguments, undefined where there are fewer.
+    // SAFETY: valid out pointers; four places for four arguments, undefined where there are fewer.
     unsafe {
         raw(sys::napi_get_cb_info(
             env,
@@ -94,14 +105,18 @@ unsafe fn submit_arguments(env: sys::napi_env, info: sys::napi_callback_info) ->
     let keep = || unsafe { JsBytes::keep(env, arguments[1]) };
     let external = external.map(|bytes| External::lent(bytes, &keep));
     match commands {
-        None => instance.submit(length, external),
+        None => instance.submit(length, external)?,
         Some(commands) => {
             let commands = commands
                 .get(..length)
                 .ok_or_else(|| failure("submit: more bytes than there are commands"))?;
-            instance.submit_from(commands, external)
+            instance.submit_from(commands, external)?;
         }
     }
+    let mut connection = 0;
+    // SAFETY: valid out pointer, value of the open scope. Undefined is no number.
+    let status = unsafe { sys::napi_get_value_uint32(env, arguments[3], &mut connection) };
+    Ok((status == sys::Status::napi_ok).then(|| instance.has_sent(connection)))
 }
 
 /// The memory of a `Uint8Array`; `None` of undefined.

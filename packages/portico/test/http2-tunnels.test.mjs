@@ -60,6 +60,23 @@ test('large transfers in a tunnel come through, and a reader that waits stops th
   assert.equal(await text(stream), sent);
 });
 
+test('a large write in a tunnel leaves in the frames of its stream, and so does that of an ordinary answer', async (t) => {
+  const large = Buffer.alloc(72 * 1024, 'x');
+  const written = [];
+  const server = await serve(t, (req, res) => res.write(large, () => res.end()));
+  server.on('upgrade', (req, socket) => {
+    socket.write(SWITCH);
+    socket.write(large, () => written.push('large'));
+    socket.end('end', () => written.push('end'));
+  });
+  const client = await connect(t, server);
+  if (!client.remoteSettings.enableConnectProtocol) await once(client, 'remoteSettings');
+  const stream = client.request(EXTENDED, { endStream: false });
+  assert.equal(await text(stream), `${large}end`);
+  assert.deepEqual(written, ['large', 'end']);
+  assert.equal((await request(client)).body.toString(), large.toString());
+});
+
 test('a socket that is destroyed resets its stream and no other; one whose client resets is closed', async (t) => {
   const { client, requests } = await echo(t);
   const [first, second] = [client.request(EXTENDED, { endStream: false }), client.request(EXTENDED, { endStream: false })];

@@ -8,7 +8,7 @@ import * as layout from '../dist/generated/layout.js';
 /** A writer whose submissions are noted. */
 function setUp() {
   const submitted = [];
-  const writer = new CommandWriter(new Int32Array(8));
+  const writer = new CommandWriter(new Int32Array(8), false);
   writer.connect({ submit: (length, external) => submitted.push({ bytes: Buffer.from(writer.bytes.subarray(0, length)), external }) });
   return { writer, submitted };
 }

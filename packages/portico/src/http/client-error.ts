@@ -2,7 +2,8 @@
 
 import { EventClientError } from '../generated/layout';
 import { PARSE_ERROR_CODES, PARSE_ERROR_REASONS } from '../generated/tables';
-import { WRITTEN_AT_ONCE_BYTES, type Connection } from '../lane/connection';
+import type { Connection } from '../lane/connection';
+import { WRITTEN_AT_ONCE_BYTES } from '../lane/raw-writes';
 import { endReadable } from '../lane/connection-end';
 import type { LaneSocket } from '../lane/socket';
 import { requestTimeout } from './errors';

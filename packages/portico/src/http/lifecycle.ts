@@ -3,7 +3,8 @@
 import process = require('node:process');
 import { getDefaultHighWaterMark } from 'node:stream';
 import diagnostics = require('node:diagnostics_channel');
-import { WRITTEN_AT_ONCE_BYTES, type Connection } from '../lane/connection';
+import type { Connection } from '../lane/connection';
+import { WRITTEN_AT_ONCE_BYTES } from '../lane/raw-writes';
 import { endReadable } from '../lane/connection-end';
 import type { Acknowledgement, Exchange } from './exchange';
 import { connectionReset } from './errors';
@@ -93,13 +94,13 @@ function hasAcks(exchange: Exchange): boolean {
 
 function acknowledge(exchange: Exchange, ack: Acknowledgement, queuedBytes: number): void {
   exchange.unsentBytes = Math.max(0, exchange.unsentBytes - ack.bytes);
-  ack.callbacks?.forEach((callback) => callback(null));
-  if (ack.end) {
-    finish(exchange);
-  } else if (exchange.needDrain && !exchange.ended && queuedBytes === 0 && exchange.unsentBytes + exchange.pendingBytes === 0) {
+  const isDry = !exchange.ended && queuedBytes === 0 && exchange.unsentBytes + exchange.pendingBytes === 0;
+  if (exchange.needDrain && isDry && !ack.end) {
     exchange.needDrain = false;
     exchange.response.emit('drain');
   }
+  ack.callbacks?.forEach((callback) => callback(null));
+  if (ack.end) finish(exchange);
 }
 
 /** The response has been sent: 'finish', and in the next tick 'close'. */

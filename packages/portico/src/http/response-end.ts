@@ -7,7 +7,7 @@
 import { executionAsyncId } from 'node:async_hooks';
 import process = require('node:process');
 import * as layout from '../generated/layout';
-import { WRITTEN_AT_ONCE_BYTES } from '../lane/connection';
+import { WRITTEN_AT_ONCE_BYTES } from '../lane/raw-writes';
 import { byteLength, type Chunk } from '../lane/writer';
 import { alreadyFinished, contentLengthMismatch, writeAfterEnd } from './errors';
 import { kExchange, type Callback, type Exchange } from './exchange';

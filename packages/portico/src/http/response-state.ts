@@ -3,7 +3,7 @@
 import { executionAsyncId } from 'node:async_hooks';
 import process = require('node:process');
 import { getDefaultHighWaterMark } from 'node:stream';
-import { WRITTEN_AT_ONCE_BYTES } from '../lane/connection';
+import { WRITTEN_AT_ONCE_BYTES } from '../lane/raw-writes';
 import { kExchange, type Exchange } from './exchange';
 import { finish } from './lifecycle';
 import { definerOf } from '../node/own-property';

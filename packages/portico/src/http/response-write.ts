@@ -5,10 +5,10 @@
 import { Buffer } from 'node:buffer';
 import process = require('node:process');
 import * as layout from '../generated/layout';
-import { WRITTEN_AT_ONCE_BYTES } from '../lane/connection';
+import { WRITTEN_AT_ONCE_BYTES } from '../lane/raw-writes';
 import type { Head } from '../lane/templates';
 import { writeAhead } from '../lane/socket-writes';
-import { byteLength, type Chunk } from '../lane/writer';
+import { byteLength, EXTERNAL_BYTES, type Chunk } from '../lane/writer';
 import { contentLengthMismatch, streamDestroyed, writeAfterEnd } from './errors';
 import { kExchange, type Callback, type Exchange, type PendingWrite } from './exchange';
 import { checkEncoding, isBytes, isStrict, mayHaveBody, rejectChunk, reportError } from './response-chunks';
@@ -104,13 +104,42 @@ export function flushPending(exchange: Exchange): void {
     acknowledgeNothing(exchange, pending.flatMap(({ callback }) => callback ?? []));
     return;
   }
-  let callbacks = sendPending(exchange, RESPONSE_FLAG_ACK, '');
+  const isTold = isToldOfSends(exchange, pending);
+  let callbacks = sendPending(exchange, isTold ? 0 : RESPONSE_FLAG_ACK, '');
+  if (isTold) {
+    const { token, lane: { writer } } = connection;
+    if (writer.hasSent) return process.nextTick(sentAtOnce, exchange, callbacks);
+    writer.data(token, exchange.sequence, RESPONSE_FLAG_ACK, '', 0, 'latin1');
+  }
   exchange.unsentBytes += pendingBytes;
   if (callbacks !== null && exchange.unsentBytes <= WRITTEN_AT_ONCE_BYTES && exchange.isCurrent) {
     process.nextTick(callAll, callbacks);
     callbacks = null;
   }
   (exchange.acks ??= []).push({ bytes: pendingBytes, callbacks, end: false });
+}
+
+/**
+ * Whether the engine says at once if the kernel has taken what is pending, and all before it. Not of a stream, whose frames wait
+ * for their turns, not while it has been asked about earlier writes, which it answers in their order, and not while the socket
+ * keeps something.
+ */
+function isToldOfSends(exchange: Exchange, pending: PendingWrite[]): boolean {
+  const { connection: { existingSocket, isStream, lane: { writer } }, acks } = exchange;
+  return writer.isToldOfSends && !isStream && pending[pending.length - 1].length >= EXTERNAL_BYTES
+    && exchange.isCurrent && (acks === null || acks.length === 0)
+    && (existingSocket === null || existingSocket.writableLength === 0 && existingSocket.writableCorked === 0);
+}
+
+/** The kernel has taken what was written: in the tick behind the write, as in Node, 'drain' and its callbacks come. */
+function sentAtOnce(exchange: Exchange, callbacks: Callback[] | null): void {
+  const { connection, response } = exchange;
+  const isDry = exchange.unsentBytes + exchange.pendingBytes === 0 && !exchange.ended;
+  if (exchange.needDrain && isDry && !connection.closed && !connection.destroying) {
+    exchange.needDrain = false;
+    response.emit('drain');
+  }
+  if (callbacks !== null) callAll(callbacks);
 }
 
 /**

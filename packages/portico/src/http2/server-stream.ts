@@ -10,7 +10,7 @@ import { constants } from 'node:http2';
 import process = require('node:process');
 import { Duplex } from 'node:stream';
 import { RESPONSE_FLAG_ACK, RESPONSE_FLAG_END } from '../generated/layout';
-import { WRITTEN_AT_ONCE_BYTES } from '../lane/connection';
+import { WRITTEN_AT_ONCE_BYTES } from '../lane/raw-writes';
 import { byteLength, type WrittenChunk } from '../lane/writer';
 import * as errors from './errors';
 import { copyOf, headOf, linesOf, type Fields } from './fields';

@@ -106,9 +106,8 @@ function systemError(errno: number): Error {
 
 /** Writes whose bytes were lost with the connection. */
 function failAcks(connection: Connection): void {
-  const waiting = connection.rawWrites;
-  connection.rawWrites = null;
-  if (waiting === null || waiting.length === 0) return;
+  const waiting = connection.takeWaitingWrites();
+  if (waiting.length === 0) return;
   const error = Object.assign(new Error('write ECONNRESET'), { code: 'ECONNRESET', errno: -104, syscall: 'write' });
   for (const { acknowledged } of waiting) acknowledged?.(connection.errno === 0 ? null : error);
 }

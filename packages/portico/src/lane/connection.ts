@@ -14,28 +14,11 @@ import type { AttachedServer } from './attached-server';
 import { sharedConnection } from './errors';
 import type { Lane } from './lane';
 import type { Protocol } from './protocol';
+import { RawWrites, type Acknowledged, type RawWrite } from './raw-writes';
 import { flagsOf } from './slab';
 import type { WrittenAhead } from './socket-writes';
 import { createSocket, pushReceived, showPaused, type LaneSocket } from './socket';
 import type { WrittenChunk } from './writer';
-
-/** A write without bytes. */
-const NOTHING: readonly WrittenChunk[] = [{ chunk: '', encoding: 'latin1' }];
-
-/** What surely fits into a socket's buffer. */
-export const WRITTEN_AT_ONCE_BYTES = 16 * 1024;
-
-/** In a tunnel, bytes of writes that count as done at once after which the engine is asked whether they are. */
-const UNASKED_BYTES = 2048;
-
-/** What waits for a record of this connection to have been handed to the kernel. */
-export type Acknowledged = (error?: Error | null) => void;
-
-/** A write, and the callback that waits for it, if there is one. */
-interface RawWrite {
-  bytes: number;
-  acknowledged: Acknowledged | null;
-}
 
 /** A connection of this environment's engine. Its methods write commands; none blocks. */
 export class Connection implements TlsConnection {
@@ -76,13 +59,8 @@ export class Connection implements TlsConnection {
   timeoutMs = 0;
   /** The error `destroy` was called with before there was a socket. */
   error: Error | undefined = undefined;
-  /** Writes of bytes as they are that the kernel is not known to have taken, oldest first. */
-  rawWrites: RawWrite[] | null = null;
-  /** Their bytes, and those of later writes that the engine has not been asked about. */
-  rawBytes = 0;
-  /** Those of the later writes. */
-  #unaskedBytes = 0;
-  /** Those of them that the socket's stream has yet to give. */
+  #rawWrites: RawWrites | null = null;
+  /** Of the bytes that the socket's stream keeps, those that have been handed over before it gave them. */
   writtenAhead: WrittenAhead[] | null = null;
   #socket: LaneSocket | null = null;
   /** A host has ended TLS for it, and the server knows nothing of TLS. */
@@ -238,38 +216,16 @@ export class Connection implements TlsConnection {
     this.lane.writer.discard(this.token, sequence);
   }
 
-  /**
-   * Bytes as they are. `acknowledged` is called when the kernel has them. What surely fits into the socket's buffer
-   * counts as there at once, as in Node, which writes it at once: programs look at what a write leaves queued.
-   */
-  write(chunk: string | Uint8Array, length: number, encoding: BufferEncoding | undefined, acknowledged: Acknowledged): void {
-    const atOnce = this.rawBytes + length <= WRITTEN_AT_ONCE_BYTES;
-    this.sendRaw(this.#noteWrite(length, atOnce ? null : acknowledged), [{ chunk, encoding: encoding as BufferEncoding }], length);
-    if (atOnce) acknowledged(null);
-  }
-
-  /** The same of several chunks that leave in one record; they have fewer than `EXTERNAL_BYTES`. */
-  writeJoined(chunks: readonly WrittenChunk[], length: number, acknowledged: Acknowledged): void {
-    const atOnce = this.rawBytes + length <= WRITTEN_AT_ONCE_BYTES;
-    this.sendRaw(this.#noteWrite(length, atOnce ? null : acknowledged), chunks, length);
-    if (atOnce) acknowledged(null);
+  /** Writes of bytes as they are. */
+  get rawWrites(): RawWrites {
+    return this.#rawWrites ??= new RawWrites(this);
   }
 
   /** Writes the record of one chunk, or of several with fewer than `EXTERNAL_BYTES` together. */
-  protected sendRaw(flags: number, chunks: readonly WrittenChunk[], length: number): void {
+  sendRaw(flags: number, chunks: readonly WrittenChunk[], length: number): void {
     const { token, lane: { writer } } = this;
     if (chunks.length === 1) writer.raw(token, flags, chunks[0].chunk, length, chunks[0].encoding);
     else writer.rawJoined(token, 0, flags, chunks, length);
-  }
-
-  /** Keeps account of a write. Returns the flags of its record: in a tunnel the engine is asked where a callback waits, and now and then. */
-  #noteWrite(length: number, acknowledged: Acknowledged | null): number {
-    this.rawBytes += length;
-    this.#unaskedBytes += length;
-    if (this.tunnel && acknowledged === null && this.#unaskedBytes < UNASKED_BYTES) return 0;
-    (this.rawWrites ??= []).push({ bytes: this.#unaskedBytes, acknowledged });
-    this.#unaskedBytes = 0;
-    return layout.RESPONSE_FLAG_ACK;
   }
 
   /** Bytes can't go out as they are: answers of other servers go the same way. */
@@ -279,19 +235,18 @@ export class Connection implements TlsConnection {
 
   /** Calls back when the kernel has all that was written. */
   whenWritten(acknowledged: Acknowledged): void {
-    if (this.isShared) {
-      process.nextTick(acknowledged, null);
-      return;
-    }
-    this.sendRaw(this.#noteWrite(0, acknowledged), NOTHING, 0);
+    if (this.isShared) process.nextTick(acknowledged, null);
+    else this.rawWrites.whenWritten(acknowledged);
   }
 
-  /** The kernel has the oldest write. */
+  /** The kernel has the oldest write that the engine was asked about. */
   written(): void {
-    const write = this.rawWrites?.shift();
-    if (write === undefined) return;
-    this.rawBytes -= write.bytes;
-    write.acknowledged?.(null);
+    this.#rawWrites?.written();
+  }
+
+  /** The connection has gone: writes that still wait to be acknowledged. */
+  takeWaitingWrites(): readonly RawWrite[] {
+    return this.#rawWrites?.take() ?? [];
   }
 
   /** Bytes to parse as if they had been received. */

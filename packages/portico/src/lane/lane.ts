@@ -26,8 +26,8 @@ const WAKE_WORD = 3;
 /** What one environment shares with its engine. */
 export class Lane {
   readonly state = new Int32Array(STATE_WORDS);
-  readonly writer = new CommandWriter(this.state);
-  readonly templates = new Templates(this.writer);
+  readonly writer: CommandWriter;
+  readonly templates: Templates;
   readonly engine: Engine;
   /** By listener number. */
   readonly servers = new Map<number, AttachedServer>();
@@ -62,9 +62,12 @@ export class Lane {
    */
   constructor(makeEngine: (options: EngineOptions) => Engine, isShared = false) {
     this.isShared = isShared;
+    const threads = threadCount();
+    this.writer = new CommandWriter(this.state, threads === 0 && !isShared);
+    this.templates = new Templates(this.writer);
     this.slab = makeSlab(0);
     this.engine = makeEngine({
-      threads: threadCount(),
+      threads,
       state: this.state,
       commands: this.writer.bytes,
       onEvents: (start, end) => this.#dispatch(start, end),

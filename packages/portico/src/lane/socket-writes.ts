@@ -6,7 +6,8 @@
  * ahead of it, and when the stream gives them, only their acknowledgement is still to come.
  */
 
-import type { Acknowledged, Connection } from './connection';
+import type { Connection } from './connection';
+import type { Acknowledged } from './raw-writes';
 import type { LaneSocket } from './socket';
 import { byteLength, EXTERNAL_BYTES, type WrittenChunk } from './writer';
 
@@ -38,7 +39,7 @@ export function writeOne(connection: Connection, { chunk, encoding }: WrittenChu
 export function writeMany(connection: Connection, chunks: readonly WrittenChunk[], callback: Acknowledged): void {
   if (!connection.writtenAhead?.length) {
     const length = chunks.reduce((bytes, { chunk, encoding }) => bytes + byteLength(chunk, encoding), 0);
-    if (length < EXTERNAL_BYTES) return connection.writeJoined(chunks, length, callback);
+    if (length < EXTERNAL_BYTES) return connection.rawWrites.writeJoined(chunks, length, callback);
   }
   const last = chunks.length - 1;
   chunks.forEach((chunk, index) => writeOne(connection, chunk, index === last ? callback : ignore));
@@ -69,7 +70,7 @@ export function toBytes(chunk: unknown, encoding: BufferEncoding | undefined): U
 }
 
 function handOver(connection: Connection, chunk: string | Uint8Array, encoding: BufferEncoding, callback: Acknowledged): void {
-  connection.write(chunk, byteLength(chunk, encoding), encoding, callback);
+  connection.rawWrites.write(chunk, byteLength(chunk, encoding), encoding, callback);
 }
 
 function ignore(): void { /* Only the last of several tells. */ }

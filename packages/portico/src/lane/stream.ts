@@ -179,7 +179,7 @@ export class Stream extends Connection {
     }
   }
 
-  protected override sendRaw(flags: number, chunks: readonly WrittenChunk[], length: number): void {
+  override sendRaw(flags: number, chunks: readonly WrittenChunk[], length: number): void {
     const { token, sequence, tunnelHead, lane: { writer } } = this;
     if (tunnelHead !== null && !tunnelHead.isComplete) {
       tunnelHead.take(Buffer.concat(chunks.map(({ chunk, encoding }) => toBytes(chunk, encoding))), flags);

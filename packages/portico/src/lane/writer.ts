@@ -42,13 +42,18 @@ export class CommandWriter {
   /** What the add-on takes the records from. */
   readonly bytes = Buffer.allocUnsafeSlow(CAPACITY);
   readonly state: Int32Array;
+  /** The engine says of large bodies whether the kernel has taken them at once: it runs in the event loop. */
+  readonly isToldOfSends: boolean;
+  /** What it said of the last, and of all before it on the same connection. */
+  hasSent = false;
   /** Where the record in work goes: `bytes`, or memory made for one record that is larger. */
   #target: Buffer = this.bytes;
   #words = wordsOf(this.bytes);
   #engine: Engine | undefined;
 
-  constructor(state: Int32Array) {
+  constructor(state: Int32Array, isToldOfSends: boolean) {
     this.state = state;
+    this.isToldOfSends = isToldOfSends;
   }
 
   /** Where submissions go. Called once, when the engine exists. */
@@ -57,10 +62,18 @@ export class CommandWriter {
   }
 
   /** Hands over what has been written; the engine applies and sends it before this returns. */
-  submit(external?: Uint8Array): void {
+  submit(): void {
     const length = this.state[0];
     this.state[0] = 0;
-    if (length > 0) this.#engine?.submit(length, external);
+    if (length > 0) this.#engine?.submit(length);
+  }
+
+  /** The same with the body of the last record, whose connection is `token`. */
+  #submitExternal(external: Uint8Array, token: number): void {
+    const length = this.state[0];
+    this.state[0] = 0;
+    const sent = this.isToldOfSends ? this.#engine?.submit(length, external, undefined, token) : this.#engine?.submit(length, external);
+    this.hasSent = sent === true;
   }
 
   /** A response head, with the whole body, its first bytes, or none (`length` 0). */
@@ -282,11 +295,12 @@ export class CommandWriter {
     this.#words[(at >> 2) + layout.RecordHead.SIZE] = next - at;
     if (this.#target !== this.bytes) {
       this.#engine?.submit(next, external, this.#target);
+      this.hasSent = false;
       this.#aim(this.bytes);
       return;
     }
     this.state[0] = next;
-    if (external !== undefined) this.submit(external);
+    if (external !== undefined) this.#submitExternal(external, this.#words[(at >> 2) + layout.RecordHead.TOKEN]);
   }
 
   /** Writes head text; returns the number of bytes. */

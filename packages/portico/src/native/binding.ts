@@ -118,9 +118,10 @@ export interface Engine {
   /**
    * Applies `commands[0..length]` and sends; `commands` are those of the options unless given, and are read before this
    * returns. `external` is the body of the last record (flag `EXTERNAL`): what is not sent at once stays where it is and
-   * is kept from being collected until it has been.
+   * is kept from being collected until it has been. With the token of a `connection`: whether the kernel has taken all
+   * output of it that was given in its turn; `false` where the engine has threads of its own, or is a host's.
    */
-  submit(length: number, external?: Uint8Array, commands?: Uint8Array): void;
+  submit(length: number, external?: Uint8Array, commands?: Uint8Array, connection?: number): boolean | undefined;
   /**
    * Takes a copy of a bound socket, listens on it and accepts. Returns the listener's number.
    * Throws an Error with `code`, `errno` and `syscall` when listen(2) fails.
