@@ -9,6 +9,7 @@ use portico_channel::schema::Record;
 use portico_channel::{CommandWriter, EventWriter, IdMap};
 
 use crate::answers::Refusal;
+use crate::broken_requests::BrokenClient;
 use crate::caching::Caching;
 use crate::client::{Clients, MemberIndex, Trailing};
 use crate::exchange::{Exchange, Stage};
@@ -57,6 +58,8 @@ pub(crate) struct Dispatcher {
     pub(crate) broken: Vec<BrokenMember>,
     /// Members that may have an unfinished record.
     pub(crate) unfinished: Vec<MemberIndex>,
+    /// Connections whose broken bytes are answered behind earlier requests, the first to be looked at first.
+    pub(crate) broken_clients: VecDeque<BrokenClient>,
     pub(crate) draining: bool,
     /// Requests of this turn that have been routed, in the order of their events.
     pub(crate) routed: VecDeque<Routed>,
@@ -97,6 +100,7 @@ impl Dispatcher {
             active: Vec::new(),
             broken: Vec::new(),
             unfinished: Vec::new(),
+            broken_clients: VecDeque::new(),
             draining: false,
             routed: VecDeque::new(),
             refusals: RefusalCounts::default(),
@@ -112,7 +116,7 @@ impl Dispatcher {
     }
 
     /// Time until something must be looked at though nothing happens: a waiting request's patience ends, an answer is
-    /// late, or a record unfinished for too long. `None`: never.
+    /// late, a record unfinished for too long, or a broken connection to be ended. `None`: never.
     pub(crate) fn patience(&self) -> Option<Duration> {
         let waiting = self
             .impatient
@@ -125,6 +129,7 @@ impl Dispatcher {
             self.until_response_check(),
             self.until_unfinished_ends(),
             self.until_untaken_check(),
+            self.until_broken_check(),
         ];
         waiting
             .into_iter()

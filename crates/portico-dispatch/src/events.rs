@@ -1,7 +1,7 @@
 //! The engine's events: to whom each of them goes.
 
 use portico_channel::layout::{
-    body_flag, command, event, flushed_flag, peer_end_flag, shutdown_flag, timeout_kind,
+    body_flag, command, event, flushed_flag, peer_end_flag, timeout_kind,
 };
 use portico_channel::schema::Record;
 use portico_channel::{EventWriter, RecordView, Records};
@@ -303,21 +303,8 @@ impl Dispatcher {
                         client.refuser = Some(index);
                         self.tell(index, bytes);
                     }
-                    // As node:http: it ends with what is in flight, and no earlier answer waits for it.
-                    _ => {
-                        let mut exchanges = client.exchanges.iter();
-                        let has_begun = exchanges.any(|exchange| exchange.answer.has_begun());
-                        if has_begun || client.tunnel.is_some() {
-                            self.commands.write(0, command::Destroy { token }, &[]);
-                        } else {
-                            self.commands.raw(token, 0, answers::TIMEOUT);
-                            self.commands.write(
-                                shutdown_flag::CLOSE,
-                                command::Shutdown { token },
-                                &[],
-                            );
-                        }
-                    }
+                    // As node:http: no earlier answer waits for it.
+                    _ => self.end_with_all(token, answers::TIMEOUT),
                 }
             }
             timeout_kind::INACTIVE
@@ -363,6 +350,9 @@ impl Dispatcher {
                 }
                 Stage::With(_) => {
                     client.error = bytes.to_vec();
+                    if !is_told {
+                        self.watch_broken(token);
+                    }
                     return;
                 }
                 // It will never be complete.
@@ -382,6 +372,9 @@ impl Dispatcher {
             return;
         }
         client.refusal = Some(answers::to_parse_error(number));
+        if !is_told {
+            self.watch_broken(token);
+        }
         self.next_turn(token);
     }
 }

@@ -21,6 +21,7 @@ mod affinity;
 mod answer_validation;
 mod answers;
 mod backlog;
+mod broken_requests;
 mod caching;
 mod client;
 mod commands;

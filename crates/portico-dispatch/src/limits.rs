@@ -70,6 +70,9 @@ pub(crate) const RECORD_BYTES: usize = portico_channel::layout::RECORD_BYTES as 
 /// Bytes of records that come in parts, of one user's members on all shards. Only a head of more than half a channel comes
 /// in parts, and is whole within a few turns.
 pub(crate) const UNFINISHED_BYTES_OF_A_USER: usize = 64 * 1024 * 1024;
+/// Milliseconds that the answer to broken bytes waits for earlier answers of which nothing moves, as the engine's
+/// `UNREAD_END_MS`.
+pub(crate) const BROKEN_MS: u64 = 5_000;
 /// Milliseconds from the first part of a record to the last.
 pub(crate) const UNFINISHED_MS: u64 = 30_000;
 /// Bytes of templates of one user's members on all shards: a thousand channels with 255 heads of a kilobyte each.

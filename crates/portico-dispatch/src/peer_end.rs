@@ -40,7 +40,7 @@ impl Dispatcher {
     }
 
     /// Whether a request of the connection waits in its queue.
-    fn has_waiting(&mut self, token: u32) -> bool {
+    pub(crate) fn has_waiting(&mut self, token: u32) -> bool {
         self.clients.find(token).is_some_and(|client| {
             let mut exchanges = client.exchanges.iter();
             exchanges.any(|exchange| exchange.is_waiting())

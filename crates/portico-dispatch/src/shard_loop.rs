@@ -91,6 +91,7 @@ impl Loop {
             self.dispatcher.expire();
             self.dispatcher.expire_responses();
             self.dispatcher.expire_unfinished();
+            self.dispatcher.end_broken();
             self.share_room();
             self.dispatcher.settle_members();
             self.dispatcher.check_untaken();
