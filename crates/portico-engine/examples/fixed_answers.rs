@@ -1,18 +1,21 @@
 //! A server whose every answer is the engine's own, over HTTP/1 and HTTP/2: what requests cost before an application has
-//! anything to do with them.
+//! anything to do with them. The body is so many bytes of memory, or a file.
 //!
 //! ```text
 //! cargo run --release -p portico-engine --example fixed_answers -- 8080 612 [certificate.der key.der]
+//! cargo run --release -p portico-engine --example fixed_answers -- 8080 file.bin [certificate.der key.der]
 //! ```
 #![allow(clippy::unwrap_used, reason = "an example")]
 
+use std::fs::File;
 use std::net::TcpListener;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use portico_channel::{EventWriter, LentBytes};
 use portico_engine::{
-    Answer, ListenerOptions, Offer, Offered, Protocols, Responder, Segment, Shard,
+    Answer, FileRange, ListenerOptions, Offer, Offered, Protocols, Responder, Segment, Shard,
 };
 use portico_tls::{Context, ContextOptions, Identity};
 
@@ -25,7 +28,7 @@ impl LentBytes for Body {
     }
 }
 
-struct Fixed(Rc<Body>);
+struct Fixed(Segment);
 
 impl Responder for Fixed {
     fn offer(&mut self, _: &Offer<'_>) -> Offered {
@@ -33,7 +36,7 @@ impl Responder for Fixed {
             status: 200,
             fields: b"content-type: text/plain\r\n".to_vec(),
             has_date: false,
-            body: vec![Segment::Shared(Rc::clone(&self.0) as Rc<dyn LentBytes>)],
+            body: vec![self.0.clone()],
             keep_alive: true,
         })
     }
@@ -41,12 +44,8 @@ impl Responder for Fixed {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let number = |index: usize| {
-        arguments
-            .get(index)
-            .map(|text| text.parse::<u16>().unwrap())
-    };
-    let (port, bytes) = (number(0).unwrap_or(0), number(1).unwrap_or(612));
+    let port = arguments.first().map_or(0, |text| text.parse().unwrap());
+    let body = arguments.get(1).map_or("612", |text| text);
     let mut shard = Shard::new().unwrap();
     let mut options = ListenerOptions {
         protocols: Protocols {
@@ -69,7 +68,14 @@ fn main() {
     let socket = TcpListener::bind(("127.0.0.1", port)).unwrap();
     println!("{}", socket.local_addr().unwrap());
     shard.listen(socket.into(), 511, options).unwrap();
-    let mut responder = Fixed(Rc::new(Body(vec![b'x'; usize::from(bytes)])));
+    let mut responder = Fixed(match body.parse::<u32>() {
+        Ok(bytes) => Segment::Shared(Rc::new(Body(vec![b'x'; bytes as usize]))),
+        Err(_) => {
+            let file = File::open(body).unwrap();
+            let length = file.metadata().unwrap().len();
+            Segment::File(FileRange::new(Arc::new(file.into()), 0, length))
+        }
+    });
     let mut memory = vec![0; 256 * 1024];
     loop {
         let mut events = EventWriter::new(&mut memory);

@@ -6,7 +6,8 @@ use portico_channel::layout::response_flag;
 use portico_channel::{CommandWriter, External, LentBytes, Response};
 use portico_http::semantics::status;
 
-use crate::limits::EXTERNAL_COPY_BYTES;
+use crate::file_range::{FileRange, Gone};
+use crate::limits::{EXTERNAL_COPY_BYTES, FILE_READ_BYTES};
 
 /// An answer that is given whole.
 #[derive(Debug)]
@@ -33,7 +34,7 @@ impl Answer {
         } else {
             response_flag::CONNECTION_CLOSE | response_flag::CLOSE
         };
-        let length: usize = self.body.iter().map(Segment::len).sum();
+        let length: u64 = self.body.iter().map(Segment::len).sum();
         let date = if self.has_date {
             0
         } else {
@@ -49,19 +50,18 @@ impl Answer {
             template: 0,
             reason: status::reason(self.status).unwrap_or_default().as_bytes(),
             fields: &self.fields,
-            content_length: u64::try_from(length).unwrap_or(u64::MAX),
+            content_length: length,
         }
     }
 
     /// Writes it as the record (`RESPOND`) that answers a request of which the application has been told. `is_head`: the
-    /// request's method is HEAD.
+    /// request's method is HEAD. The body is copied, ranges of files too; where such a range can't be read the record is
+    /// `RESET`.
     pub fn write(&self, commands: &mut CommandWriter, token: u32, sequence: u32, is_head: bool) {
         let head = self.head(self.keep_alive);
         let mut body = Vec::new();
-        if !is_head {
-            for segment in &self.body {
-                segment.lend(|part| body.extend_from_slice(part.bytes));
-            }
+        if !is_head && self.copy_body(&mut body).is_err() {
+            return commands.reset(token, sequence);
         }
         let response = Response {
             status: u32::from(head.status),
@@ -74,6 +74,29 @@ impl Answer {
         };
         commands.respond(token, sequence, &response);
     }
+
+    fn copy_body(&self, to: &mut Vec<u8>) -> Result<(), Gone> {
+        for segment in &self.body {
+            segment.lend(|part| match part {
+                Part::Bytes(body) => {
+                    to.extend_from_slice(body.bytes);
+                    Ok(())
+                }
+                Part::File(range) => copy_file(range.clone(), to),
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn copy_file(mut range: FileRange, to: &mut Vec<u8>) -> Result<(), Gone> {
+    let mut piece = vec![0; FILE_READ_BYTES];
+    while !range.is_empty() {
+        let count = range.read(&mut piece)?;
+        to.extend_from_slice(piece.get(..count).unwrap_or_default());
+        range.skip(u64::try_from(count).unwrap_or(0));
+    }
+    Ok(())
 }
 
 /// A part of a body.
@@ -83,32 +106,51 @@ pub enum Segment {
     Owned(Vec<u8>),
     /// Bytes that are sent from where they lie.
     Shared(Rc<dyn LentBytes>),
+    /// A range of an open file.
+    File(FileRange),
 }
 
 impl Segment {
     /// Its length in bytes; 0 once its owner has taken it away.
-    pub(crate) fn len(&self) -> usize {
-        match self {
+    pub(crate) fn len(&self) -> u64 {
+        let length = match self {
             Self::Owned(bytes) => bytes.len(),
             Self::Shared(owner) => owner.bytes().map_or(0, <[u8]>::len),
-        }
+            Self::File(range) => return range.len(),
+        };
+        u64::try_from(length).unwrap_or(u64::MAX)
     }
 
-    /// Gives its bytes to `send`, which may keep what is shared.
-    pub(crate) fn lend(&self, send: impl FnOnce(Payload<'_>)) {
+    /// Gives it to `send`, which may keep what is shared.
+    pub(crate) fn lend<T>(&self, send: impl FnOnce(Part<'_>) -> T) -> T {
         match self {
-            Self::Owned(bytes) => send(Payload {
-                bytes,
-                external: None,
-            }),
+            Self::Owned(bytes) => send(Part::Bytes(Payload::inside(bytes))),
             Self::Shared(owner) => {
                 let bytes = owner.bytes().unwrap_or_default();
                 let keep = || Some(Rc::clone(owner));
-                send(Payload {
+                send(Part::Bytes(Payload {
                     bytes,
                     external: Some(External::lent(bytes, &keep)),
-                });
+                }))
             }
+            Self::File(range) => send(Part::File(range)),
+        }
+    }
+}
+
+/// A segment as a protocol is given it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Part<'a> {
+    Bytes(Payload<'a>),
+    File(&'a FileRange),
+}
+
+impl Part<'_> {
+    /// Its length in bytes.
+    pub(crate) fn len(&self) -> u64 {
+        match self {
+            Self::Bytes(body) => u64::try_from(body.bytes.len()).unwrap_or(u64::MAX),
+            Self::File(range) => range.len(),
         }
     }
 }

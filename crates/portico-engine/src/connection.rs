@@ -10,7 +10,7 @@ use portico_channel::layout::peer_end_flag;
 
 use crate::core::Core;
 use crate::filter::Filters;
-use crate::limits::{FLUSH_BYTES, READ_ROOM_BYTES, READS_PER_TURN};
+use crate::limits::{FLUSH_BYTES, LAST_FLUSH_BYTES, READ_ROOM_BYTES, READS_PER_TURN};
 use crate::offer::Turn;
 use crate::pace::{Pace, TooSlow, Waiting};
 use crate::protocol::{Protocol, on_protocol};
@@ -227,9 +227,9 @@ impl Connection {
         self.flush_within(core, FLUSH_BYTES)
     }
 
-    /// As [`Connection::flush`], without the bound: nothing will be sent later.
+    /// As [`Connection::flush`], with a bound that the kernel reaches first: nothing will be sent later.
     pub(crate) fn flush_last(&mut self, core: &mut Core) -> Result<(), Stop> {
-        self.flush_within(core, usize::MAX)
+        self.flush_within(core, LAST_FLUSH_BYTES)
     }
 
     fn flush_within(&mut self, core: &mut Core, most: usize) -> Result<(), Stop> {

@@ -29,6 +29,8 @@ pub(crate) struct Core {
     pub(crate) receive: Box<[u8]>,
     /// Where TLS is decrypted into; taken out while in use.
     pub(crate) plaintext: Vec<u8>,
+    /// Where files are read into that are to be encrypted; empty until the first.
+    pub(crate) file_bytes: Vec<u8>,
     pub(crate) contexts: TlsContexts,
     /// Connections to drive, by token.
     pub(crate) work: VecDeque<u32>,
@@ -99,6 +101,7 @@ impl Core {
             counters: Counters::default(),
             receive: vec![0; RECEIVE_BYTES].into_boxed_slice(),
             plaintext: Vec::new(),
+            file_bytes: Vec::new(),
             contexts: TlsContexts::default(),
             work: VecDeque::new(),
             dirty: Vec::new(),

@@ -13,6 +13,7 @@ mod core;
 #[cfg(test)]
 mod echo;
 mod exchange;
+mod file_range;
 mod filter;
 mod h1;
 mod h2;
@@ -34,6 +35,7 @@ mod tls_contexts;
 mod transport;
 
 pub use answer::{Answer, Segment};
+pub use file_range::FileRange;
 pub use filter::{AnswerFilter, BodyLength, CacheWish, FilteredHead, NewHead};
 pub use ids::ListenerId;
 pub use offer::{Offer, Offered, Responder};

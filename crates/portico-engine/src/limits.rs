@@ -123,6 +123,10 @@ pub(crate) const COMPACT_BYTES: usize = 64 * 1024;
 
 /// Output encrypted at a time: four full TLS records.
 pub(crate) const TLS_BATCH_BYTES: usize = 64 * 1024;
+
+/// Bytes of a file read at a time where they can't be sent by the kernel: what TLS encrypts at a time.
+pub(crate) const FILE_READ_BYTES: usize = TLS_BATCH_BYTES;
+
 /// Records on the wire that a batch may still be put behind, to be sent with it: two session tickets. With a client's
 /// certificates in them they are longer, and go by themselves.
 pub(crate) const TLS_JOINED_BYTES: usize = 1024;
@@ -138,6 +142,10 @@ pub(crate) const EXTERNAL_COPY_BYTES: usize = 4 * 1024;
 
 /// Bytes sent for one connection in one turn, about: others wait meanwhile. More than a socket's buffer mostly takes.
 pub(crate) const FLUSH_BYTES: usize = 2 * 1024 * 1024;
+
+/// Bytes sent at most for a connection that is about to be destroyed: more than the kernel takes at once of any peer. A file
+/// that is read as fast as it is sent would keep the shard otherwise.
+pub(crate) const LAST_FLUSH_BYTES: usize = 64 * 1024 * 1024;
 
 /// Pieces of one vectored send.
 pub(crate) const SEND_PIECES: usize = 16;

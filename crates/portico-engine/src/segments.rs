@@ -1,4 +1,5 @@
-//! A queue of bytes to be sent: runs of owned bytes, and between them bytes that are sent from where they lie.
+//! A queue of bytes to be sent: runs of owned bytes, and between them bytes that are sent from where they lie, in memory
+//! or in a file.
 //!
 //! ```text
 //! bytes   [ head 1 | head 2 | small body 2 | head 3 ]      one buffer, of the shard's pool
@@ -16,25 +17,64 @@ use portico_channel::LentBytes;
 
 use crate::answer::Payload;
 use crate::buffer_pool::BufferPool;
-use crate::limits::COMPACT_BYTES;
+use crate::file_range::{FileRange, Gone};
+use crate::limits::{COMPACT_BYTES, FILE_READ_BYTES};
 
-/// A part of bytes that are not the engine's.
+/// Bytes that are not the engine's.
 #[derive(Debug)]
-struct Lent {
-    owner: Rc<dyn LentBytes>,
-    start: usize,
-    end: usize,
+enum Lent {
+    /// A part of bytes in memory.
+    Memory {
+        owner: Rc<dyn LentBytes>,
+        start: usize,
+        end: usize,
+    },
+    File(FileRange),
 }
 
 impl Lent {
-    fn bytes(&self) -> Result<&[u8], Gone> {
-        let bytes = self.owner.bytes().ok_or(Gone)?;
-        bytes.get(self.start..self.end).ok_or(Gone)
+    fn run(&self) -> Result<Run<'_>, Gone> {
+        match self {
+            Self::Memory { owner, start, end } => {
+                let bytes = owner.bytes().ok_or(Gone)?;
+                Ok(Run::Bytes(bytes.get(*start..*end).ok_or(Gone)?))
+            }
+            Self::File(range) => Ok(Run::File(range)),
+        }
     }
 
     fn len(&self) -> usize {
-        self.end - self.start
+        match self {
+            Self::Memory { start, end, .. } => end - start,
+            Self::File(range) => usize::try_from(range.len()).unwrap_or(usize::MAX),
+        }
     }
+
+    /// Takes the first `count` bytes away.
+    fn skip(&mut self, count: usize) {
+        match self {
+            Self::Memory { start, .. } => *start += count,
+            Self::File(range) => range.skip(u64::try_from(count).unwrap_or(u64::MAX)),
+        }
+    }
+}
+
+/// Bytes that follow each other and are sent in one way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Run<'a> {
+    /// In memory.
+    Bytes(&'a [u8]),
+    /// In a file; never empty.
+    File(&'a FileRange),
+}
+
+/// What [`Segments::fill`] has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Filled {
+    /// How many pieces there are.
+    pub(crate) count: usize,
+    /// Whether a file follows, which is not sent in pieces.
+    pub(crate) is_before_file: bool,
 }
 
 /// Lent bytes and their place.
@@ -52,10 +92,6 @@ struct Places {
     /// Sum of their lengths.
     bytes: usize,
 }
-
-/// The application has taken lent memory away: what is missing can't be sent any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Gone;
 
 /// A queue of owned and lent bytes.
 #[derive(Debug, Default)]
@@ -93,12 +129,21 @@ impl Segments {
         if start >= end {
             return;
         }
+        self.push_place(Lent::Memory { owner, start, end });
+    }
+
+    /// Appends a range of a file.
+    pub(crate) fn push_file(&mut self, range: FileRange) {
+        if !range.is_empty() {
+            self.push_place(Lent::File(range));
+        }
+    }
+
+    fn push_place(&mut self, lent: Lent) {
+        let at = self.bytes.len();
         let places = self.lent.get_or_insert_default();
-        places.bytes += end - start;
-        places.queue.push_back(Place {
-            at: self.bytes.len(),
-            lent: Lent { owner, start, end },
-        });
+        places.bytes += lent.len();
+        places.queue.push_back(Place { at, lent });
     }
 
     /// Appends body bytes, large ones from outside without copying them, and what follows them.
@@ -146,26 +191,55 @@ impl Segments {
         }
     }
 
-    /// The first run of bytes; empty only if the queue is.
+    /// The first run; empty only if the queue is.
     #[inline]
-    pub(crate) fn front(&self) -> Result<&[u8], Gone> {
+    pub(crate) fn front(&self) -> Result<Run<'_>, Gone> {
         match &self.lent {
-            None => Ok(self.bytes.get(self.taken..).unwrap_or_default()),
+            None => Ok(Run::Bytes(self.bytes.get(self.taken..).unwrap_or_default())),
             Some(lent) => lent.front(&self.bytes, self.taken),
         }
     }
 
-    /// Fills `pieces` with the first runs, `most` bytes at most; returns how many there are.
+    /// Moves the first `most` bytes of the first run, or fewer, to the end of `to`; returns how many, 0 only if the queue is
+    /// empty.
+    pub(crate) fn move_front(&mut self, to: &mut Vec<u8>, most: usize) -> Result<usize, Gone> {
+        let count = match self.front()? {
+            Run::Bytes(run) => {
+                let piece = run.get(..most).unwrap_or(run);
+                to.extend_from_slice(piece);
+                piece.len()
+            }
+            Run::File(range) => {
+                let before = to.len();
+                to.resize(before + most.min(FILE_READ_BYTES), 0);
+                let read = range.read(to.get_mut(before..).unwrap_or_default());
+                to.truncate(before + read.unwrap_or(0));
+                read?
+            }
+        };
+        self.take(count);
+        Ok(count)
+    }
+
+    /// Fills `pieces` with the first runs up to a file, `most` bytes at most.
     pub(crate) fn fill<'a>(
         &'a self,
         pieces: &mut [IoSlice<'a>],
         most: usize,
-    ) -> Result<usize, Gone> {
+    ) -> Result<Filled, Gone> {
         let mut runs = self.runs();
         let mut left = most;
         let mut count = 0;
+        let mut is_before_file = false;
         for place in pieces {
-            let run = runs.next().transpose()?.unwrap_or_default();
+            let run = match runs.next().transpose()? {
+                Some(Run::Bytes(run)) => run,
+                Some(Run::File(_)) => {
+                    is_before_file = true;
+                    break;
+                }
+                None => break,
+            };
             let run = run.get(..left).unwrap_or(run);
             if run.is_empty() {
                 break;
@@ -174,24 +248,27 @@ impl Segments {
             left -= run.len();
             count += 1;
         }
-        Ok(count)
+        Ok(Filled {
+            count,
+            is_before_file,
+        })
     }
 
     /// The runs, in order; none is empty.
-    fn runs(&self) -> impl Iterator<Item = Result<&[u8], Gone>> {
+    fn runs(&self) -> impl Iterator<Item = Result<Run<'_>, Gone>> {
         let lent = self.lent.iter().flat_map(|lent| &lent.queue);
         let mut at = self.taken;
         let owned_and_lent = lent.flat_map(move |place| {
             let owned = self.bytes.get(at..place.at).unwrap_or_default();
             at = place.at;
-            [Ok(owned), place.lent.bytes()]
+            [Ok(Run::Bytes(owned)), place.lent.run()]
         });
         let last = self.lent.as_ref().and_then(|lent| lent.queue.back());
         let behind = last.map_or(self.taken, |place| place.at);
         let tail = self.bytes.get(behind..).unwrap_or_default();
         owned_and_lent
-            .chain([Ok(tail)])
-            .filter(|run| !matches!(run, Ok([])))
+            .chain([Ok(Run::Bytes(tail))])
+            .filter(|run| !matches!(run, Ok(Run::Bytes([]))))
     }
 
     /// Takes the first `count` bytes away, at most all.
@@ -214,7 +291,7 @@ impl Segments {
             self.taken += owned;
             count -= owned;
             let lent = count.min(first.lent.len());
-            first.lent.start += lent;
+            first.lent.skip(lent);
             places.bytes -= lent;
             count -= lent;
             if first.lent.len() > 0 {
@@ -256,11 +333,11 @@ impl Segments {
 }
 
 impl Places {
-    fn front<'a>(&'a self, bytes: &'a [u8], taken: usize) -> Result<&'a [u8], Gone> {
+    fn front<'a>(&'a self, bytes: &'a [u8], taken: usize) -> Result<Run<'a>, Gone> {
         match self.queue.front() {
-            Some(first) if first.at == taken => first.lent.bytes(),
-            Some(first) => Ok(bytes.get(taken..first.at).unwrap_or_default()),
-            None => Ok(bytes.get(taken..).unwrap_or_default()),
+            Some(first) if first.at == taken => first.lent.run(),
+            Some(first) => Ok(Run::Bytes(bytes.get(taken..first.at).unwrap_or_default())),
+            None => Ok(Run::Bytes(bytes.get(taken..).unwrap_or_default())),
         }
     }
 }

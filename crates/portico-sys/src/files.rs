@@ -100,6 +100,15 @@ pub fn read_all(file: File, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Reads into `buffer` from `offset` on, however the file was opened; 0: the file ends there. The file's own position
+/// stays as it is.
+///
+/// # Errors
+/// `EIO`, `EINVAL` and others of pread(2).
+pub fn read_at(file: impl AsFd, buffer: &mut [u8], offset: u64) -> crate::Result<usize> {
+    rustix::io::retry_on_intr(|| rustix::io::pread(&file, &mut *buffer, offset))
+}
+
 /// `NONBLOCK`: the open of a FIFO or device does not wait either.
 fn open_regular(path: &Path, flags: OFlags) -> io::Result<(File, Stat)> {
     let flags = flags | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;

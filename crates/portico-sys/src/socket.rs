@@ -68,6 +68,30 @@ pub fn send_vectored(socket: impl AsFd, pieces: &[IoSlice<'_>]) -> Result<usize>
     )
 }
 
+/// [`send_vectored`], where more follows at once: the kernel may wait for it with a packet that is not full.
+///
+/// # Errors
+/// As [`send`].
+pub fn send_vectored_before_more(socket: impl AsFd, pieces: &[IoSlice<'_>]) -> Result<usize> {
+    let flags = SendFlags::NOSIGNAL | SendFlags::MORE;
+    rustix::net::sendmsg(socket, pieces, &mut SendAncillaryBuffer::default(), flags)
+}
+
+/// Sends up to `count` bytes of a file from `offset` on, what the kernel takes; 0: the file ends there. Waits for the disk,
+/// never for the peer. The file's own position stays as it is. A broken connection raises `SIGPIPE`, since sendfile(2) has
+/// no flag against it: the process must ignore that signal.
+///
+/// # Errors
+/// `EAGAIN`, `EPIPE`, `ECONNRESET`, `EIO` and others of sendfile(2).
+pub fn send_file(
+    socket: impl AsFd,
+    file: impl AsFd,
+    mut offset: u64,
+    count: usize,
+) -> Result<usize> {
+    rustix::fs::sendfile(socket, file, Some(&mut offset), count)
+}
+
 /// Ends our side of the connection (FIN after what is queued in the kernel).
 ///
 /// # Errors

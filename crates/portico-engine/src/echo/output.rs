@@ -4,7 +4,7 @@ use portico_channel::layout::response_flag;
 
 use super::frames::{Frame, Kind, write_head};
 use super::{Echo, Exchange};
-use crate::answer::{AnswerHead, InterimHead, Payload};
+use crate::answer::{AnswerHead, InterimHead, Part, Payload};
 use crate::core::Core;
 use crate::transport::Transport;
 
@@ -36,7 +36,7 @@ impl Echo {
             payload: &payload,
         };
         frame.write(&mut exchange.head);
-        self.give(transport, core, sequence, head.flags, body);
+        self.give(transport, core, sequence, head.flags, Part::Bytes(body));
     }
 
     pub(crate) fn data(
@@ -47,7 +47,7 @@ impl Echo {
         flags: u32,
         body: Payload<'_>,
     ) {
-        self.give(transport, core, sequence, flags, body);
+        self.give(transport, core, sequence, flags, Part::Bytes(body));
     }
 
     pub(crate) fn end(
@@ -58,7 +58,7 @@ impl Echo {
         flags: u32,
         _trailers: &[u8],
     ) {
-        let nothing = Payload::inside(b"");
+        let nothing = Part::Bytes(Payload::inside(b""));
         let flags = flags | response_flag::END;
         self.give(transport, core, sequence, flags, nothing);
     }
@@ -96,13 +96,13 @@ impl Echo {
         transport.flush_later(core);
     }
 
-    fn give(
+    pub(super) fn give(
         &mut self,
         transport: &mut Transport,
         core: &mut Core,
         sequence: u32,
         flags: u32,
-        body: Payload<'_>,
+        part: Part<'_>,
     ) {
         let Some(exchange) = self.exchanges.get_mut(&sequence) else {
             return;
@@ -110,7 +110,10 @@ impl Echo {
         if !exchange.head_given || exchange.answered {
             return;
         }
-        exchange.body.push(body, b"", &mut core.buffers);
+        match part {
+            Part::Bytes(body) => exchange.body.push(body, b"", &mut core.buffers),
+            Part::File(range) => exchange.body.push_file(range.clone()),
+        }
         exchange.answered = flags & response_flag::END != 0;
         if flags & response_flag::ACK != 0 {
             exchange.acks.push(exchange.framed + exchange.body.len());
@@ -151,17 +154,14 @@ impl Echo {
 
 fn frame_piece(transport: &mut Transport, core: &mut Core, sequence: u32, exchange: &mut Exchange) {
     transport.buffer(core).append(&mut exchange.head);
-    if let Ok(run) = exchange.body.front()
-        && !run.is_empty()
-    {
-        let piece = run[..run.len().min(PIECE_BYTES)].to_vec();
+    let mut piece = Vec::new();
+    if exchange.body.move_front(&mut piece, PIECE_BYTES).is_ok() && !piece.is_empty() {
         let frame = Frame {
             stream: sequence,
             kind: Kind::Data,
             payload: &piece,
         };
         frame.write(transport.buffer(core));
-        exchange.body.take(piece.len());
         exchange.framed += piece.len();
     }
     exchange.body.tidy(&mut core.buffers);

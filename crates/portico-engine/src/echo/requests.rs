@@ -106,7 +106,7 @@ impl Echo {
         let nothing = Payload::inside(b"");
         self.respond(transport, core, sequence, &answer.head(true), nothing);
         for segment in &answer.body {
-            segment.lend(|body| self.data(transport, core, sequence, 0, body));
+            segment.lend(|part| self.give(transport, core, sequence, 0, part));
         }
         self.end(transport, core, sequence, 0, b"");
     }

@@ -8,7 +8,7 @@ use portico_http::h1::{
 
 use super::H1;
 use super::input::Phase;
-use crate::answer::{Answer, AnswerHead, InterimHead, Payload};
+use crate::answer::{Answer, AnswerHead, InterimHead, Part, Payload};
 use crate::core::Core;
 use crate::transport::{AfterFlush, Transport};
 use portico_http::Method;
@@ -66,10 +66,36 @@ impl H1 {
         self.respond(transport, core, sequence, &answer.head(keep_alive), nothing);
         if head.method != Method::Head {
             for segment in &answer.body {
-                segment.lend(|body| self.data(transport, core, sequence, 0, body));
+                segment.lend(|part| self.add_part(transport, core, sequence, part));
             }
         }
         self.end(transport, core, sequence, 0, &[]);
+    }
+
+    /// Adds to the body of an answer that is given whole.
+    fn add_part(
+        &mut self,
+        transport: &mut Transport,
+        core: &mut Core,
+        sequence: u32,
+        part: Part<'_>,
+    ) {
+        let range = match part {
+            Part::Bytes(body) => return self.data(transport, core, sequence, 0, body),
+            Part::File(range) => range.clone(),
+        };
+        let Some((exchange, is_first)) = self.exchanges.find(sequence) else {
+            return;
+        };
+        if !exchange.is_answering() || !transport.takes_output() {
+            return;
+        }
+        if is_first {
+            transport.append_file(range);
+        } else {
+            exchange.held().segments.push_file(range);
+        }
+        self.after_record(transport, core, sequence, 0);
     }
 
     /// `DATA`.

@@ -44,16 +44,13 @@ impl H2 {
         };
         let mut left = frame.bytes;
         while left > 0 {
-            let run = exchange.body.front().unwrap_or_default();
-            let piece = run.get(..left).unwrap_or(run);
-            if piece.is_empty() {
-                // The application has taken it away. The peer must not take what it has got for the whole.
+            let out = transport.buffer(core);
+            let count = exchange.body.move_front(out, left).unwrap_or(0);
+            if count == 0 {
+                // It has been taken away. The peer must not take what it has got for the whole.
                 self.ending.is_body_gone = true;
                 return;
             }
-            transport.buffer(core).extend_from_slice(piece);
-            let count = piece.len();
-            exchange.body.take(count);
             left -= count;
         }
         exchange.body.tidy(&mut core.buffers);

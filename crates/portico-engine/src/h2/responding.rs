@@ -7,7 +7,7 @@ use portico_http::h2::hpack::OutgoingField;
 use portico_http::semantics::field_name;
 
 use super::H2;
-use crate::answer::{AnswerHead, InterimHead, Payload};
+use crate::answer::{AnswerHead, InterimHead, Part, Payload};
 use crate::core::Core;
 use crate::transport::Transport;
 
@@ -58,7 +58,7 @@ impl H2 {
             self.note_sent(core, sequence);
             transport.flush_later(core);
         } else {
-            self.give(transport, core, sequence, head.flags, body);
+            self.give(transport, core, sequence, head.flags, Part::Bytes(body));
         }
     }
 
@@ -71,7 +71,7 @@ impl H2 {
         flags: u32,
         body: Payload<'_>,
     ) {
-        self.give(transport, core, sequence, flags, body);
+        self.give(transport, core, sequence, flags, Part::Bytes(body));
     }
 
     /// `END`, with trailer lines.
@@ -85,7 +85,8 @@ impl H2 {
     ) {
         let flags = flags | response_flag::END;
         if trailers.is_empty() {
-            return self.give(transport, core, sequence, flags, Payload::inside(b""));
+            let nothing = Part::Bytes(Payload::inside(b""));
+            return self.give(transport, core, sequence, flags, nothing);
         }
         let exchange = self.exchanges.find(sequence);
         let Some(exchange) = exchange.filter(|it| it.has_head && !it.is_answered) else {
@@ -149,23 +150,26 @@ impl H2 {
     }
 
     /// Adds to the body of an answer, and ends it with the flag `END`.
-    fn give(
+    pub(super) fn give(
         &mut self,
         transport: &mut Transport,
         core: &mut Core,
         sequence: u32,
         flags: u32,
-        body: Payload<'_>,
+        part: Part<'_>,
     ) {
         let exchange = self.exchanges.find(sequence);
         let Some(exchange) = exchange.filter(|it| it.has_head && !it.is_answered) else {
             return;
         };
         let key = exchange.key;
-        let count = u64::try_from(body.bytes.len()).unwrap_or(u64::MAX);
+        let count = part.len();
         if count > 0 && self.session.queue(key, count).is_ok() {
             exchange.given += count;
-            exchange.body.push(body, b"", &mut core.buffers);
+            match part {
+                Part::Bytes(body) => exchange.body.push(body, b"", &mut core.buffers),
+                Part::File(range) => exchange.body.push_file(range.clone()),
+            }
         }
         let ends = flags & response_flag::END != 0;
         let is_sent = ends && exchange.given == exchange.framed;

@@ -93,7 +93,7 @@ impl H2 {
         self.respond(transport, core, sequence, &answer.head(true), nothing);
         if !self.is_answer_to_head(sequence) {
             for segment in &answer.body {
-                segment.lend(|body| self.data(transport, core, sequence, 0, body));
+                segment.lend(|part| self.give(transport, core, sequence, 0, part));
             }
         }
         self.end(transport, core, sequence, 0, b"");

@@ -12,7 +12,9 @@ use super::Transport;
 use super::output::AfterFlush;
 use super::tls::{Outcome, Questions, Stage, TlsLayer};
 use crate::core::Core;
-use crate::limits::{TLS_BATCH_BYTES, TLS_JOINED_BYTES};
+use crate::file_range::Gone;
+use crate::limits::{FILE_READ_BYTES, TLS_BATCH_BYTES, TLS_JOINED_BYTES};
+use crate::segments::Run;
 use crate::stop::Stop;
 
 /// What a step of the TLS layer means for the protocol on top of it.
@@ -135,10 +137,18 @@ impl Transport {
         }
         let mut left = TLS_BATCH_BYTES;
         while left > 0 {
-            let Ok(run) = self.output.queue.front() else {
-                return Err(self.body_gone());
+            let batch = match self.output.queue.front() {
+                Ok(Run::Bytes(run)) => run.get(..left).unwrap_or(run),
+                Ok(Run::File(range)) => {
+                    core.file_bytes.resize(FILE_READ_BYTES, 0);
+                    let buffer = core.file_bytes.get_mut(..left).unwrap_or_default();
+                    let Ok(count) = range.read(buffer) else {
+                        return Err(self.body_gone());
+                    };
+                    core.file_bytes.get(..count).unwrap_or_default()
+                }
+                Err(Gone) => return Err(self.body_gone()),
             };
-            let batch = run.get(..left).unwrap_or(run);
             if batch.is_empty() {
                 break;
             }

@@ -9,8 +9,9 @@ use super::Transport;
 use super::output::AfterFlush;
 use crate::answer::Payload;
 use crate::core::Core;
+use crate::file_range::FileRange;
 use crate::limits::{EXTERNAL_COPY_BYTES, FLUSH_BYTES, SEND_PIECES};
-use crate::segments::Segments;
+use crate::segments::{Run, Segments};
 use crate::stop::Stop;
 
 impl Transport {
@@ -72,7 +73,7 @@ impl Transport {
             if left == 0 {
                 return Ok(true);
             }
-            match self.send_once()? {
+            match self.send_once(left)? {
                 Ok(0) => return Ok(false),
                 Ok(count) => {
                     left = left.saturating_sub(count);
@@ -85,9 +86,9 @@ impl Transport {
         }
     }
 
-    /// Offers the front of the queue to the kernel. The outer error is a stop, the inner one the kernel's; 0: there was
+    /// Offers the front of the queue to the kernel, of a file `most` bytes at most. The outer error is a stop, the inner one the kernel's; 0: there was
     /// nothing to offer.
-    fn send_once(&mut self) -> Result<portico_sys::Result<usize>, Stop> {
+    fn send_once(&mut self, most: usize) -> Result<portico_sys::Result<usize>, Stop> {
         if let Some(tls) = &self.tls {
             let bytes = tls.unsent();
             if bytes.is_empty() {
@@ -99,15 +100,40 @@ impl Transport {
             let bytes = bytes.get(..FLUSH_BYTES).unwrap_or(bytes);
             return Ok(socket::send(&self.socket, bytes));
         }
+        let queue = &self.output.queue;
+        if let Ok(Run::File(range)) = queue.front() {
+            return self.send_file(range, most.min(FLUSH_BYTES));
+        }
         let mut pieces = [IoSlice::new(&[]); SEND_PIECES];
-        let Ok(count) = self.output.queue.fill(&mut pieces, FLUSH_BYTES) else {
+        let Ok(filled) = queue.fill(&mut pieces, FLUSH_BYTES) else {
             return Err(self.body_gone());
         };
-        let pieces = pieces.get(..count).unwrap_or_default();
-        Ok(socket::send_vectored(&self.socket, pieces))
+        let pieces = pieces.get(..filled.count).unwrap_or_default();
+        Ok(if filled.is_before_file {
+            socket::send_vectored_before_more(&self.socket, pieces)
+        } else {
+            socket::send_vectored(&self.socket, pieces)
+        })
     }
 
-    /// The application has taken away the memory of a body that was not sent. The peer must not take what it has got
+    /// As [`Transport::send_once`], of a file.
+    fn send_file(
+        &self,
+        range: &FileRange,
+        most: usize,
+    ) -> Result<portico_sys::Result<usize>, Stop> {
+        match range.send(&self.socket, most) {
+            Ok(0) => Err(self.body_gone()),
+            Err(errno) if !matches!(errno, Errno::AGAIN | Errno::INTR) => {
+                // It may be the file's.
+                self.reset_on_close();
+                Err(Stop::Close(errno.raw_os_error()))
+            }
+            sent => Ok(sent),
+        }
+    }
+
+    /// The application has taken away the memory of a body that was not sent, or a file ends before its range. The peer must not take what it has got
     /// for the whole.
     pub(super) fn body_gone(&self) -> Stop {
         let _ = socket::reset_on_close(&self.socket);
@@ -145,6 +171,11 @@ impl Transport {
             }
             _ => self.output.queue.push(body, tail, &mut core.buffers),
         }
+    }
+
+    /// Appends a range of a file.
+    pub(crate) fn append_file(&mut self, range: FileRange) {
+        self.output.queue.push_file(range);
     }
 
     /// Appends segments. Returns the position in the stream of all output at which they begin.

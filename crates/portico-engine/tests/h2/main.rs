@@ -3,6 +3,7 @@
 
 mod client;
 mod ends;
+mod files;
 mod requests;
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,9 +1,11 @@
 //! A shard on real sockets, driven by the test itself: no threads, no sleeps.
 #![allow(dead_code, reason = "each test file uses a part")]
 
+use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use portico_channel::layout::{event, response_flag as flag};
@@ -295,6 +297,14 @@ impl Server {
         self.commands
             .respond(request.token, request.sequence(), &response);
     }
+}
+
+/// A file in memory, without a name.
+pub(crate) fn memory_file(bytes: &[u8]) -> Arc<OwnedFd> {
+    let flags = rustix::fs::MemfdFlags::CLOEXEC;
+    let mut file = File::from(rustix::fs::memfd_create("range", flags).unwrap());
+    file.write_all(bytes).unwrap();
+    Arc::new(file.into())
 }
 
 pub(crate) fn decode(bytes: &[u8]) -> Vec<Event> {
