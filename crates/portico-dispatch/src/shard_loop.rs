@@ -129,7 +129,11 @@ impl Loop {
 
     /// One turn of the shard; its events are handed on.
     fn turn(&mut self, wait: Option<Duration>) {
-        self.dispatcher.caching.cache.settle(&mut self.shard);
+        let shard = &mut self.shard;
+        let cache = &mut self.dispatcher.caching.cache;
+        cache.settle(|token, sequence, offered| {
+            shard.settle(token, sequence, offered);
+        });
         let mut writer = EventWriter::new(&mut self.events);
         let outcome = self
             .shard

@@ -8,9 +8,12 @@
 //! * [`parsing`]: received bytes into events, which [`events`] writes; [`waiting`] those that wait for their responder
 //! * [`receiving`]: what the application says of bodies, and those that it had paused
 //! * [`responding`]: the application's records about answers; [`output`] frames their bodies
-//! * [`closing`]: the end of a connection; [`timeouts`] what its peer must do in time
+//! * [`closing`]: the end of a connection, [`ending`] how far it has got
+//! * [`timeouts`]: what its peer must do in time, [`clocks`] since when
 
+mod clocks;
 mod closing;
+mod ending;
 mod events;
 mod exchanges;
 mod output;
@@ -25,10 +28,10 @@ use portico_http::h2::{Session, SessionOptions, StreamKey};
 use crate::core::Core;
 use crate::limits::H2_QUEUED_BYTES;
 use crate::transport::Transport;
-use closing::Ending;
+use clocks::Clocks;
+use ending::Ending;
 use events::Untold;
 use exchanges::Exchanges;
-use timeouts::Clocks;
 
 /// HTTP/2 on one connection.
 #[derive(Debug)]

@@ -116,7 +116,9 @@ impl Shard {
         let Some(mut cache) = self.cache.take() else {
             return self.turn_in(timeout, Turn::new(events, None));
         };
-        cache.settle(self);
+        cache.settle(|token, sequence, offered| {
+            self.settle(token, sequence, offered);
+        });
         let outcome = self.turn_in(timeout, Turn::new(events, Some(&mut *cache)));
         self.cache = Some(cache);
         outcome

@@ -9,19 +9,6 @@ use crate::core::Core;
 use crate::stop::Stop;
 use crate::transport::{AfterFlush, Transport};
 
-/// How far the end has got.
-#[derive(Debug, Default)]
-pub(super) struct Ending {
-    /// The peer broke the protocol, or the transport failed: nothing more is read.
-    pub(super) has_failed: bool,
-    /// The application wants the connection to end.
-    is_closing: bool,
-    /// The peer has been told so.
-    is_said: bool,
-    /// The application has taken a body away of which a part was promised.
-    pub(super) is_body_gone: bool,
-}
-
 impl H2 {
     /// Nothing can be read or written any more.
     pub(crate) fn abandon(&mut self) {

@@ -16,7 +16,6 @@ use super::asked::{AUTHORIZATION, Asked, Asking, CONDITIONS, DIRECTIVES, Interes
 use super::coalescing::{Mail, Waiter};
 use super::invalidating::Invalidating;
 use super::storing::{Storing, fields_of};
-use crate::Shard;
 use crate::filter::AnswerFilter;
 use crate::limits::{COALESCED_WAIT_MS, OFFER_CHECK_MS};
 use crate::offer::{Offer, Offered, Responder};
@@ -112,10 +111,11 @@ impl ShardCache {
         }
     }
 
-    /// Gives requests that wait what has come for them. To be called before each turn.
-    pub fn settle(&mut self, shard: &mut Shard) {
+    /// Hands over what has come for requests that wait, each by its connection's token and its sequence: to
+    /// [`Shard::settle`](crate::Shard::settle). To be called before each turn.
+    pub fn settle(&mut self, mut give: impl FnMut(u32, u32, Offered)) {
         for (token, sequence) in self.mail.take() {
-            self.settle_one(shard, token, sequence);
+            self.settle_one(&mut give, token, sequence);
         }
         if self.waiting.is_empty() {
             return;
@@ -138,7 +138,7 @@ impl ShardCache {
             if let Some(waiting) = self.waiting.get(&(token, sequence)) {
                 self.cache.coalescing.leave(&waiting.key, &waiter);
             }
-            self.settle_one(shard, token, sequence);
+            self.settle_one(&mut give, token, sequence);
         }
     }
 
@@ -251,7 +251,7 @@ impl ShardCache {
         Box::new(Storing::new(&self.cache, asking, key, rule, is_awaited))
     }
 
-    fn settle_one(&mut self, shard: &mut Shard, token: u32, sequence: u32) {
+    fn settle_one(&mut self, give: &mut impl FnMut(u32, u32, Offered), token: u32, sequence: u32) {
         let Some(waiting) = self.waiting.remove(&(token, sequence)) else {
             return;
         };
@@ -271,7 +271,7 @@ impl ShardCache {
                 false,
             )),
         };
-        shard.settle(token, sequence, offered);
+        give(token, sequence, offered);
     }
 }
 

@@ -13,7 +13,7 @@ import { hasPatchedEmit, isHeard } from '../node/observation';
 import type { ListenerOptions } from '../native/binding';
 import { isAtLeast } from '../node/version';
 import type { Connection } from './connection';
-import { currentLane, type Lane } from './lane';
+import { currentLane, existingLane, type Lane } from './lane';
 import type { BeginProtocol } from './protocol';
 
 /** Node's default for `maxHeadersCount`: its 2,000 counts names and values. */
@@ -246,12 +246,14 @@ export class AttachedServer {
 
   closeAllConnections(): void {
     const lanes = this.#lanes();
-    for (const lane of lanes) {
-      // Sockets that the program holds are destroyed at once, as in Node; the engine does the rest. Both leave tunnels,
-      // which are not HTTP, as they are.
-      for (const connection of lane.connections) {
+    // Sockets that the program holds are destroyed at once, as in Node; the engine does the rest. Both leave tunnels,
+    // which are not HTTP, as they are. An engine's thread may know none any more of which this thread has yet to read.
+    for (const lane of new Set([...lanes, existingLane()])) {
+      for (const connection of lane?.connections ?? []) {
         if (connection?.server === this && !connection.tunnel) connection.destroy();
       }
+    }
+    for (const lane of lanes) {
       lane.writer.simple(layout.COMMAND_CLOSE_ALL, 0, this.#listenerOf(lane));
       lane.writer.submit();
     }
