@@ -3,9 +3,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
 
 const START_LIMIT_MS = 60_000;
 const STOP_LIMIT_MS = 10_000;
+const LAST_OUTPUT_MS = 1_000;
 
 /** Collects the lines of a child's output; `heard` is told each. */
 export function hear(child, heard = () => undefined) {
@@ -32,7 +34,7 @@ export function startNode(args, { node = process.execPath, ...options }) {
 /** The same for any command, a list of words. */
 export async function startProgram([file, ...args], { ready, started, ...options }) {
   const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
-  const ended = once(child, 'exit');
+  const ended = endOf(child);
   let found;
   const matched = new Promise((resolve) => (found = resolve));
   const lines = hear(child, (line) => {
@@ -56,6 +58,15 @@ export async function startProgram([file, ...args], { ready, started, ...options
     failed.catch(() => undefined);
   }
   return program;
+}
+
+/** Exit code and signal of a child, when its last output has been heard: that may come behind its end. */
+async function endOf(child) {
+  const closed = once(child, 'close').catch(() => undefined);
+  const result = await once(child, 'exit');
+  // Programs that it started may hold its output, and outlive it.
+  await Promise.race([closed, pause(LAST_OUTPUT_MS, undefined, { ref: false })]);
+  return result;
 }
 
 /** Sends `signal` to a child and resolves when it has ended; it is killed where that takes 10 s. */

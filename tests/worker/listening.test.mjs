@@ -49,6 +49,7 @@ describe('a server in a worker listens as on node:http', { concurrency: 3 }, () 
         await eventually(() => /^listening/m.test(program.output()), 'it listens');
         assert.equal(await curl(url), `answered ${new URL(url).pathname}`);
         await program.kill('SIGTERM');
+        await program.ended;
       }
       assert.equal(told(worker), told(node));
       assert.deepEqual(await worker.program.ended, await node.program.ended);
