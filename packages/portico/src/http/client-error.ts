@@ -106,7 +106,8 @@ export function answerBadRequest(pipeline: Pipeline, error: ParseError): void {
  * was ended in an earlier batch of events and surely fits into the socket's buffer: Node's has finished by then.
  */
 function isAnswering({ current, connection, connection: { lane } }: Pipeline): boolean {
-  if (current === null || !current.headSent) return false;
+  // A head that waits for the turn's end, to leave together with what else is written, has been sent in Node.
+  if (current === null || !current.headSent && current.pending === null) return false;
   const { ended, endTurn, unsentBytes, pendingBytes } = current;
   const hasGone = connection.isShared || endTurn !== lane.turn && unsentBytes + pendingBytes <= WRITTEN_AT_ONCE_BYTES;
   return !(ended && hasGone);
