@@ -92,6 +92,7 @@ fuzz_target!(|data: &[u8]| {
                 is_secure: false,
                 authority: b"a",
                 path_and_query: value,
+                context: data,
             };
             assert_eq!(Key::new(&target, query).owner(), 1);
         }
