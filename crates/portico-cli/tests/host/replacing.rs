@@ -26,11 +26,9 @@ fn described(run: &Run, name: &str) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_default()
 }
 
-#[test]
-fn a_worker_that_takes_nothing_is_killed_and_replaced_and_others_get_its_requests() {
-    let port = free_port();
+/// `portico run` with these options; its workers, which this program plays, register the port.
+fn run_workers(options: &[&str], port: u16) -> Run {
     let own = std::env::current_exe().unwrap();
-    let options = ["--instances", "2", "--hang-timeout", "1"];
     let worker = [
         own.to_str().unwrap(),
         "--",
@@ -38,10 +36,16 @@ fn a_worker_that_takes_nothing_is_killed_and_replaced_and_others_get_its_request
         "worker_process",
         "--nocapture",
     ];
-    let run = Run::start(
-        &[&options[..], &worker].concat(),
+    Run::start(
+        &[options, &worker].concat(),
         Some(&format!("http://*:{port}/")),
-    );
+    )
+}
+
+#[test]
+fn a_worker_that_takes_nothing_is_killed_and_replaced_and_others_get_its_requests() {
+    let port = free_port();
+    let run = run_workers(&["--instances", "2", "--hang-timeout", "1"], port);
     wait_for("two workers", || run.pids().len() == 2);
     let clients = 4;
     let load = Load::start(port, clients);
@@ -67,19 +71,7 @@ fn a_worker_that_takes_nothing_is_killed_and_replaced_and_others_get_its_request
 #[test]
 fn workers_are_replaced_after_so_many_requests_and_none_fails() {
     let port = free_port();
-    let own = std::env::current_exe().unwrap();
-    let options = ["--instances", "2", "--max-requests", "20"];
-    let worker = [
-        own.to_str().unwrap(),
-        "--",
-        "--exact",
-        "worker_process",
-        "--nocapture",
-    ];
-    let run = Run::start(
-        &[&options[..], &worker].concat(),
-        Some(&format!("http://*:{port}/")),
-    );
+    let run = run_workers(&["--instances", "2", "--max-requests", "20"], port);
     wait_for("two workers", || run.pids().len() == 2);
     let load = Load::start(port, 4);
     let mut seen = std::collections::BTreeSet::new();
