@@ -21,6 +21,7 @@ pub mod invalidation;
 mod key;
 pub mod status;
 pub mod store;
+mod stored_fields;
 pub mod storing;
 pub mod targeted;
 mod time;

@@ -4,7 +4,7 @@ use portico_http::semantics::{EntityTag, Fields, FieldsBuffer};
 
 use crate::cache_control::ResponseDirectives;
 use crate::freshness::{Exchanged, Freshness};
-use crate::storing::{SetCookie, is_stored};
+use crate::stored_fields::{SetCookie, is_stored};
 use crate::targeted;
 
 /// Conditions of the client's own request, which its validation by the cache must not carry: they are about what the

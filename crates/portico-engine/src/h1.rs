@@ -6,11 +6,12 @@
 //! * [`exchanges`]: the requests in flight, and whose turn it is
 //! * [`input`]: where in the stream of requests the peer is
 //! * [`parsing`]: received bytes into events, which [`events`] writes
-//! * [`responding`]: the application's records about answers, into output; [`receiving`] what it says of the input
+//! * [`responding`]: the application's records about answers, into output, their [`heads`] into bytes; [`receiving`] what it says of the input
 
 mod bodies;
 mod events;
 mod exchanges;
+mod heads;
 mod input;
 mod parsing;
 mod receiving;

@@ -8,7 +8,7 @@
 //!   ([`certificates`]), channels. `commands`, `reload` and `upgrade` are what people ask for, `report` what
 //!   they are told.
 //! * [`applications`]: processes that the host starts, watches and replaces itself.
-//! * [`place`]: where a host is reached, and that there is one. `run`: its life from start to end; `watchdog` ends one that
+//! * [`place`]: where a host is reached, and that there is one. `run` starts it, `serving` is its life until the end; `watchdog` ends one that
 //!   is stuck.
 #![forbid(unsafe_code)]
 
@@ -27,6 +27,7 @@ pub mod lines;
 pub mod listeners;
 mod log_budget;
 pub mod place;
+mod port_sockets;
 mod ports;
 mod process_limits;
 pub mod protocol;
@@ -35,6 +36,7 @@ mod reload;
 mod report;
 mod rules;
 mod run;
+mod serving;
 pub mod settings;
 pub mod state;
 pub mod status;

@@ -5,19 +5,19 @@
 //! socket before the old ones stop: no connection is refused, and open ones keep what they had.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::fd::{AsFd, OwnedFd};
+use std::net::IpAddr;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 use portico_dispatch::{Endpoint, ShardThread};
 use portico_engine::{ListenerId, ListenerOptions};
 use portico_router::Scheme;
-use portico_sys::{Address, Errno, Family, listening, socket};
+use portico_sys::socket;
 
 use crate::certificates::Loaded;
 use crate::protocol::AddressRecord;
-use crate::{Failure, code};
+use crate::{Failure, code, port_sockets};
 
 /// What a port is to be like.
 #[derive(Clone, Debug)]
@@ -122,8 +122,11 @@ impl Listeners {
     #[must_use]
     pub fn addresses(&self, port: u16) -> Vec<AddressRecord> {
         let sockets = self.ports.get(&port).map(|port| port.sockets.as_slice());
-        let address = |fd: &OwnedFd| record(&socket::local_address(fd));
-        sockets.unwrap_or_default().iter().map(address).collect()
+        sockets
+            .unwrap_or_default()
+            .iter()
+            .map(port_sockets::address_of)
+            .collect()
     }
 
     /// Opens the port if it is closed, or open for the other scheme.
@@ -153,7 +156,7 @@ impl Listeners {
         }
         let sockets = match self.inherited.remove(&port) {
             Some(sockets) => sockets,
-            None => bind(port, &wanted)?,
+            None => port_sockets::bind(port, &wanted.addresses, backlog(&wanted))?,
         };
         let mut entry = Port {
             wanted,
@@ -332,78 +335,6 @@ fn stop(shards: &[ShardThread], all: &[Accepting]) {
     }
 }
 
-fn bind(port: u16, wanted: &Wanted) -> Result<Vec<OwnedFd>, Failure> {
-    let backlog = backlog(wanted);
-    if wanted.addresses.is_empty() {
-        // As Node does: IPv6 and IPv4 in one socket, or IPv4 alone where there is no IPv6.
-        let both = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
-        let result = match listening::tcp(both, false, backlog) {
-            Err(Errno::AFNOSUPPORT | Errno::ADDRNOTAVAIL) => listening::tcp(
-                SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)),
-                false,
-                backlog,
-            ),
-            other => other,
-        };
-        return result
-            .map(|fd| vec![fd])
-            .map_err(|errno| refused(both, errno));
-    }
-    let one = |address: &IpAddr| {
-        let address = SocketAddr::from((*address, port));
-        listening::tcp(address, true, backlog).map_err(|errno| refused(address, errno))
-    };
-    wanted.addresses.iter().map(one).collect()
-}
-
 fn backlog(wanted: &Wanted) -> i32 {
     i32::try_from(wanted.backlog).unwrap_or(i32::MAX)
-}
-
-fn refused(address: SocketAddr, errno: Errno) -> Failure {
-    let port = address.port();
-    match errno {
-        Errno::ADDRINUSE => Failure::new(
-            code::EADDRINUSE,
-            format!(
-                "port {port} is in use by another program: stop that one (`ss -ltnp 'sport = :{port}'` shows it), or \
-                 choose another port"
-            ),
-        ),
-        Errno::ACCESS | Errno::PERM => Failure::new(
-            code::EACCES,
-            format!(
-                "the host may not listen on port {port}: run it as root or by systemd (see docs/host.md), give it the \
-                 capability CAP_NET_BIND_SERVICE, or choose a port from 1024 on"
-            ),
-        ),
-        Errno::ADDRNOTAVAIL => Failure::new(
-            code::EADDRNOTAVAIL,
-            format!(
-                "this machine does not have the address {}; correct the listener's `address`",
-                address.ip()
-            ),
-        ),
-        other => Failure::system(&format!("can't listen on {address}"), other),
-    }
-}
-
-fn record(address: &Address) -> AddressRecord {
-    let [a, b, c, d, ..] = address.bytes;
-    let (text, family) = match address.family {
-        Family::V4 => (Ipv4Addr::new(a, b, c, d).to_string(), "IPv4"),
-        Family::V6 => (Ipv6Addr::from(address.bytes).to_string(), "IPv6"),
-        Family::None => (String::new(), ""),
-    };
-    AddressRecord {
-        address: text,
-        family: family.to_owned(),
-        port: address.port,
-    }
-}
-
-/// Whether a descriptor is a TCP socket that listens.
-#[must_use]
-pub fn is_tcp_listener(fd: impl AsFd) -> bool {
-    listening::is_listening(&fd) && socket::local_address(&fd).family != Family::None
 }

@@ -5,10 +5,17 @@
 //! are ignored, so that newer programs can say more; a change that an older program would misunderstand gets a new
 //! [`PROTOCOL_VERSION`].
 
+mod caching;
+mod certificates;
+mod reservations;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Failure;
 pub use crate::applications::messages::{ApplicationCommand, WorkerLine, WorkerRecord};
+pub use caching::{CacheCommand, CacheCounters, CacheEntry};
+pub use certificates::{Certificate, CertificateRecord};
+pub use reservations::{ReservationRecord, Reserve};
 
 /// Version of this file's language. Both sides must have the same.
 pub const PROTOCOL_VERSION: u32 = 2;
@@ -56,76 +63,6 @@ pub enum Request {
     },
 }
 
-/// What is kept of answers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "action", rename_all = "lowercase")]
-pub enum CacheCommand {
-    /// Counters.
-    Status,
-    /// The answers that are kept.
-    Show {
-        /// Those whose URL begins so; of a path, on each host.
-        #[serde(default)]
-        prefix: String,
-        /// So many at most.
-        limit: u32,
-    },
-    /// Give answers up.
-    Purge {
-        /// By what: `url`, `prefix`, `tag` or `all`.
-        by: String,
-        /// The URL or path, the beginning of one, or the tag.
-        #[serde(default)]
-        value: String,
-    },
-}
-
-/// What the cache has done since the host's start, and holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct CacheCounters {
-    /// Requests that were answered with what was kept.
-    pub hits: u64,
-    /// Those of them that had waited for the answer to an equal one.
-    pub collapsed: u64,
-    /// Requests for which nothing was kept.
-    pub misses: u64,
-    /// Answers that are kept.
-    pub entries: u64,
-    /// Bytes that they take.
-    pub bytes: u64,
-    /// Bytes that they may take.
-    pub budget_bytes: u64,
-    /// Answers that were kept.
-    pub stored: u64,
-    /// Answers that made room for others.
-    pub evicted: u64,
-    /// Answers that went because they were of no more use.
-    pub expired: u64,
-    /// Answers that were purged, or made invalid by a request that changed something.
-    pub purged: u64,
-}
-
-/// An answer that is kept.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct CacheEntry {
-    /// Its URL.
-    pub url: String,
-    /// The prefix that it is of.
-    pub prefix: String,
-    /// Its status code.
-    pub status: u16,
-    /// Bytes of its body.
-    pub bytes: u64,
-    /// Its age in seconds.
-    pub age_seconds: u64,
-    /// For how many seconds more it is given.
-    pub fresh_seconds: u64,
-    /// Names by which it can be purged.
-    pub tags: Vec<String>,
-}
-
 /// One `server.listen(prefix)`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Register {
@@ -159,98 +96,6 @@ pub struct Process {
     /// Version of its `portico` package.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub package: String,
-}
-
-/// Reservations.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "action", rename_all = "lowercase")]
-pub enum Reserve {
-    /// Reserve a prefix and all below it.
-    Add(ReservationRecord),
-    /// Take a reservation back.
-    Remove {
-        /// Its prefix.
-        prefix: String,
-    },
-    /// [`Answer::reservations`].
-    List,
-}
-
-/// A reservation in words and numbers. Also what the state file holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ReservationRecord {
-    /// The URL prefix.
-    pub prefix: String,
-    /// Names or ids of users that may register it.
-    pub users: Vec<String>,
-    /// Names or ids of groups that may register it.
-    pub groups: Vec<String>,
-    /// Whether every user may.
-    pub everyone: bool,
-    /// Whether those that may register it may also reserve prefixes below it for others.
-    pub delegate: bool,
-    /// Whether it stands in the configuration file (and is changed there). Only in lists.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub configured: bool,
-    /// Id of the user who made it at run time. The host writes it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub made_by: Option<u32>,
-    /// What is wrong with it now. Only in lists.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub problem: Option<String>,
-}
-
-/// Certificates.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "action", rename_all = "lowercase")]
-pub enum Certificate {
-    /// Use a certificate.
-    Add(CertificateRecord),
-    /// Use it no more.
-    Remove {
-        /// Its certificate file, as in the list.
-        certificate: String,
-        /// The port it is bound to, if it is bound to one.
-        #[serde(default)]
-        port: Option<u16>,
-    },
-    /// [`Answer::certificates`].
-    List,
-}
-
-/// A certificate and what it is bound to. Also what the state file holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct CertificateRecord {
-    /// PEM file with the certificate and its chain. Absolute.
-    pub certificate: String,
-    /// PEM file with the private key. Absolute.
-    pub key: String,
-    /// The port it is for; absent: all `https` ports.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub port: Option<u16>,
-    /// Names of clients' SNI it is for; empty: the certificate's own.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub names: Vec<String>,
-    /// PEM file with the authorities of client certificates.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub client_ca: Option<String>,
-    /// Whether clients are asked for a certificate. The application decides what one without may do.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub request_client_certificate: bool,
-    /// Whether a client must have a certificate of these authorities.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub require_client_certificate: bool,
-    /// Whether it stands in the configuration file (and is changed there). Only in lists.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub configured: bool,
-    /// End of its validity, seconds since 1970; 0 if it could not be read. Only in lists.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub not_after: i64,
-    /// What is wrong with its files now (an earlier version of it may be in use). Only in lists.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub problem: Option<String>,
 }
 
 /// A line from the host.
@@ -407,10 +252,6 @@ fn to_line(value: &impl Serialize) -> Vec<u8> {
     let mut line = serde_json::to_vec(value).unwrap_or_default();
     line.push(b'\n');
     line
-}
-
-fn is_zero(number: &i64) -> bool {
-    *number == 0
 }
 
 #[cfg(test)]
