@@ -1,13 +1,13 @@
 //! `portico run`: a host, and the processes of one program.
 
-use std::ffi::OsString;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use portico_host::applications::{Listen, Output, Specification, Verdict, package_folder};
+use portico_host::applications::{
+    Listen, Node, Output, Resolved, Specification, Verdict, package_folder, resolve,
+};
 use portico_host::{Ended, Policy, Start};
 use portico_locate::host_location;
 use portico_sys::spawn::Isolation;
@@ -20,8 +20,6 @@ use crate::{Failed, host};
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 /// After so many failures in a row the program is beyond hope.
 const GIVE_UP_AFTER: u32 = 15;
-/// What Node runs.
-const SCRIPTS: [&str; 6] = ["js", "mjs", "cjs", "ts", "mts", "cts"];
 
 pub(crate) fn run(arguments: RunArguments, socket: Option<PathBuf>) -> Result<ExitCode, Failed> {
     host::start_log(LevelFilter::WARN);
@@ -60,13 +58,11 @@ fn own_socket() -> PathBuf {
 }
 
 fn specification(arguments: RunArguments) -> Result<Specification, Failed> {
-    let command = command(&arguments)?;
-    let directory = std::env::current_dir()
+    let here = std::env::current_dir()
         .map_err(|error| Failed::new(format!("the current folder can't be known: {error}")))?;
-    let directory = match fs::canonicalize(&arguments.program) {
-        Ok(path) if path.is_dir() => path,
-        _ => directory,
-    };
+    let (program, given) = (&arguments.program, &arguments.arguments);
+    let Resolved { command, directory } =
+        resolve(program, given, &here, &Node::default()).map_err(Failed::new)?;
     let package = package_folder(&directory).ok_or_else(|| {
         Failed::new(
             "the npm package `portico` was not found, which the program is run with: install it in the program's folder \
@@ -116,55 +112,4 @@ fn name(program: &str) -> String {
         || first().to_owned(),
         |stem| stem.to_string_lossy().into_owned(),
     )
-}
-
-/// What to start: a script by Node, a folder's `package.json`, an executable file, else a command for the shell.
-fn command(arguments: &RunArguments) -> Result<Vec<OsString>, Failed> {
-    let path = Path::new(&arguments.program);
-    let mut command: Vec<OsString> = if path.is_dir() {
-        of_folder(path)?
-    } else if path.is_file() {
-        let extension = path.extension().and_then(|extension| extension.to_str());
-        let is_script = extension.is_some_and(|extension| SCRIPTS.contains(&extension));
-        let file = fs::canonicalize(path).map_err(|error| unreadable(path, &error))?;
-        let is_executable =
-            fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o111 != 0);
-        if is_executable && !is_script {
-            vec![file.into()]
-        } else {
-            vec!["node".into(), file.into()]
-        }
-    } else if path
-        .extension()
-        .is_some_and(|extension| SCRIPTS.iter().any(|own| extension == *own))
-    {
-        return Err(Failed::new(format!("there is no file {}", path.display())));
-    } else {
-        let line = format!("{} \"$@\"", arguments.program);
-        vec!["/bin/sh".into(), "-c".into(), line.into(), "sh".into()]
-    };
-    command.extend(arguments.arguments.iter().cloned());
-    Ok(command)
-}
-
-fn of_folder(folder: &Path) -> Result<Vec<OsString>, Failed> {
-    let file = folder.join("package.json");
-    let text = fs::read(&file).map_err(|error| unreadable(&file, &error))?;
-    let package: serde_json::Value = serde_json::from_slice(&text)
-        .map_err(|error| Failed::new(format!("{} can't be understood: {error}", file.display())))?;
-    if package["scripts"]["start"].is_string() {
-        return Ok(["npm", "start", "--"].map(OsString::from).to_vec());
-    }
-    let main = package["main"].as_str().unwrap_or("index.js");
-    let main = fs::canonicalize(folder.join(main)).map_err(|_| {
-        Failed::new(format!(
-            "{} has no script \"start\", and there is no {main} in its folder",
-            file.display()
-        ))
-    })?;
-    Ok(vec!["node".into(), main.into()])
-}
-
-fn unreadable(path: &Path, error: &std::io::Error) -> Failed {
-    Failed::new(format!("{} can't be read: {error}", path.display()))
 }

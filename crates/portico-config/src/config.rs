@@ -15,8 +15,8 @@ use crate::reader::Reader;
 use crate::row::Applies;
 use crate::section::{Entry, Section, Settings};
 use crate::sections::{
-    CacheOptions, CertificateOptions, HostOptions, Limits, ListenerOptions, QueueOptions,
-    ReservationOptions, SiteOptions,
+    ApplicationOptions, CacheOptions, CertificateOptions, HostOptions, Limits, ListenerOptions,
+    QueueOptions, ReservationOptions, SiteOptions,
 };
 
 /// Bytes of a configuration file.
@@ -41,6 +41,8 @@ pub struct Config {
     pub sites: Vec<SiteOptions>,
     /// `[[reservation]]`.
     pub reservations: Vec<ReservationOptions>,
+    /// `[[application]]`.
+    pub applications: Vec<ApplicationOptions>,
 }
 
 impl Config {
@@ -67,8 +69,8 @@ impl Config {
         }
     }
 
-    /// Reads and parses a file. Paths of certificates and keys that do not begin with a slash are made to start at the
-    /// file's folder. Blocks while it reads.
+    /// Reads and parses a file. Paths of certificates and keys, and of applications' folders and files, that do not begin
+    /// with a slash are made to start at the file's folder. Blocks while it reads.
     ///
     /// # Errors
     /// As [`Config::parse`], or one error without a line if the file can't be read.
@@ -90,6 +92,14 @@ impl Config {
                 Some(&mut certificate.key),
                 certificate.client_ca.as_mut(),
             ];
+            for file in files.into_iter().flatten() {
+                *file = folder.join(PathBuf::from(&*file));
+            }
+        }
+        for application in &mut config.applications {
+            let own = application.directory.get_or_insert_default();
+            *own = folder.join(PathBuf::from(&*own));
+            let files = [&mut application.environment_file, &mut application.node];
             for file in files.into_iter().flatten() {
                 *file = folder.join(PathBuf::from(&*file));
             }
@@ -129,11 +139,14 @@ fn read(table: &DeTable<'_>, reader: &mut Reader) -> Option<Config> {
     }
     let sites = entries::<SiteOptions>(table, reader);
     let reservations = entries::<ReservationOptions>(table, reader);
+    let applications = entries::<ApplicationOptions>(table, reader);
     cross_check::listeners(&listeners, certain, reader);
     cross_check::certificates(&certificates, reader);
     cross_check::sites(&sites, certain, reader);
     cross_check::reservations(&reservations, reader);
-    cross_check::schemes(&listeners, &certificates, &sites, &reservations, reader);
+    cross_check::applications(&applications, certain, reader);
+    let prefixes = cross_check::prefixes(&sites, &reservations, &applications);
+    cross_check::schemes(&listeners, &certificates, prefixes, reader);
     Some(Config {
         host: host?,
         listeners: values(listeners),
@@ -143,6 +156,7 @@ fn read(table: &DeTable<'_>, reader: &mut Reader) -> Option<Config> {
         queue: queue?,
         sites: values(sites),
         reservations: values(reservations),
+        applications: values(applications),
     })
 }
 
@@ -151,7 +165,7 @@ fn values<S>(located: Vec<Located<S>>) -> Vec<S> {
 }
 
 /// Sections by name, and whether there are many of them.
-const SECTIONS: [(&str, bool); 8] = [
+const SECTIONS: [(&str, bool); 9] = [
     (HostOptions::NAME, false),
     (ListenerOptions::NAME, true),
     (CertificateOptions::NAME, true),
@@ -160,6 +174,7 @@ const SECTIONS: [(&str, bool); 8] = [
     (QueueOptions::NAME, false),
     (SiteOptions::NAME, true),
     (ReservationOptions::NAME, true),
+    (ApplicationOptions::NAME, true),
 ];
 
 fn brackets((name, many): (&str, bool)) -> String {

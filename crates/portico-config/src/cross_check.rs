@@ -9,7 +9,9 @@ use toml::de::DeTable;
 use crate::fields::find;
 use crate::kinds::Id;
 use crate::reader::Reader;
-use crate::sections::{CertificateOptions, ListenerOptions, ReservationOptions, SiteOptions};
+use crate::sections::{
+    ApplicationOptions, CertificateOptions, ListenerOptions, ReservationOptions, SiteOptions,
+};
 
 /// A section, with the places of its values.
 pub(crate) struct Located<S> {
@@ -128,17 +130,66 @@ pub(crate) fn sites(
                 format!("[site] {prefix} has a site already, at line {line}; put both in one");
             reader.error(&site.place("prefix"), text);
         }
-        let lacks_certificate = certificates.is_some_and(|all| !has_certificate(prefix, all));
-        if prefix.scheme() == Scheme::Https && lacks_certificate {
-            let whom = match prefix.host() {
-                Host::Name(name) => format!("{name} on port {}", prefix.port()),
-                _ => format!("port {}", prefix.port()),
-            };
-            let text =
-                format!("[site] {prefix} needs a certificate: add a [[certificate]] for {whom}");
-            reader.error(&site.place("prefix"), text);
+        if let Some(text) = lacks_certificate(prefix, certificates) {
+            reader.error(&site.place("prefix"), format!("[site] {text}"));
         }
     }
+}
+
+/// `certificates` is `None` if some of them are wrong, so that it is unknown what is missing.
+pub(crate) fn applications(
+    all: &[Located<ApplicationOptions>],
+    certificates: Option<&[Located<CertificateOptions>]>,
+    reader: &mut Reader,
+) {
+    let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut prefixes: BTreeMap<&UrlPrefix, usize> = BTreeMap::new();
+    for application in all {
+        let own = &application.value;
+        if let Some(line) = names.insert(&own.name, own.line) {
+            let text = format!(
+                "[application] there is one called {} already, at line {line}; choose another name",
+                own.name
+            );
+            reader.error(&application.place("name"), text);
+        }
+        for prefix in &own.prefix {
+            if let Some(line) = prefixes.insert(prefix, own.line) {
+                let text = format!(
+                    "[application] {prefix} is the prefix of the application at line {line}; a prefix belongs to one of them"
+                );
+                reader.error(&application.place("prefix"), text);
+            }
+            if let Some(text) = lacks_certificate(prefix, certificates) {
+                reader.error(
+                    &application.place("prefix"),
+                    format!("[application] {text}"),
+                );
+            }
+        }
+        if own.port.is_some() && own.prefix.is_empty() {
+            let text = "[application] port does nothing without a prefix whose requests go there";
+            reader.error(&application.place("port"), text.to_owned());
+        }
+    }
+}
+
+/// What is missing for a prefix that needs a certificate.
+fn lacks_certificate(
+    prefix: &UrlPrefix,
+    certificates: Option<&[Located<CertificateOptions>]>,
+) -> Option<String> {
+    let is_missing = certificates.is_some_and(|all| !has_certificate(prefix, all));
+    if prefix.scheme() != Scheme::Https || !is_missing {
+        return None;
+    }
+    let whom = match prefix.host() {
+        Host::Name(name) => format!("{name} on port {}", prefix.port()),
+        _ => format!("port {}", prefix.port()),
+    };
+    Some(format!(
+        "{prefix} needs a certificate: add a [[certificate]] for {whom}"
+    ))
 }
 
 fn has_certificate(prefix: &UrlPrefix, certificates: &[Located<CertificateOptions>]) -> bool {
@@ -221,12 +272,28 @@ fn certainly_others(one: &ReservationOptions, two: &ReservationOptions) -> bool 
         || differ(&one.groups, &two.groups)
 }
 
+/// All prefixes of the file, with their places.
+pub(crate) fn prefixes<'a>(
+    sites: &'a [Located<SiteOptions>],
+    reservations: &'a [Located<ReservationOptions>],
+    applications: &'a [Located<ApplicationOptions>],
+) -> Vec<(&'a UrlPrefix, Range<usize>)> {
+    let sites = sites.iter();
+    let sites = sites.map(|site| (&site.value.prefix, site.place("prefix")));
+    let reservations = reservations.iter();
+    let reservations = reservations.map(|own| (&own.value.prefix, own.place("prefix")));
+    let applications = applications.iter().flat_map(|own| {
+        let prefixes = own.value.prefix.iter();
+        prefixes.map(|prefix| (prefix, own.place("prefix")))
+    });
+    sites.chain(reservations).chain(applications).collect()
+}
+
 /// A port has one scheme.
 pub(crate) fn schemes(
     listeners: &[Located<ListenerOptions>],
     certificates: &[Located<CertificateOptions>],
-    sites: &[Located<SiteOptions>],
-    reservations: &[Located<ReservationOptions>],
+    prefixes: Vec<(&UrlPrefix, Range<usize>)>,
     reader: &mut Reader,
 ) {
     let mut uses: Vec<(u16, Scheme, Range<usize>, String)> = Vec::new();
@@ -254,14 +321,6 @@ pub(crate) fn schemes(
             what,
         ));
     }
-    let prefixes = sites
-        .iter()
-        .map(|site| (&site.value.prefix, site.place("prefix")))
-        .chain(
-            reservations
-                .iter()
-                .map(|own| (&own.value.prefix, own.place("prefix"))),
-        );
     for (prefix, place) in prefixes {
         uses.push((prefix.port(), prefix.scheme(), place, prefix.to_string()));
     }

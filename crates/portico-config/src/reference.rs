@@ -17,12 +17,12 @@ option has a default, and an empty file is a valid configuration.
 - An unknown key, a wrong value, or sections that contradict each other are errors: all of them are reported at once, with
   line and column and the name that was probably meant. A running host keeps its configuration when a new one is wrong.
 - Prefixes are explained in [url-prefixes.md](url-prefixes.md).
-- *Applies* says when a changed option takes effect in a running host: at once, for new connections, or when it is started
-  or upgraded.
-- *From* says whose default it is: Node's, HTTP.SYS's, or Portico's own.
+- *Applies* says when a changed option takes effect in a running host: at once, for new connections, by replacing the
+  application's workers one after the other (new workers), or when the host is started or upgraded.
+- *From* says whose default it is: Node's, HTTP.SYS's, IIS's, or Portico's own.
 ";
 
-const SECTIONS: [(&str, &str, &str); 8] = [
+const SECTIONS: [(&str, &str, &str); 9] = [
     ("host", "[host]", "The host itself."),
     (
         "listener",
@@ -54,6 +54,11 @@ const SECTIONS: [(&str, &str, &str); 8] = [
         "reservation",
         "[[reservation]]",
         "Who may register a prefix and what is below it; no other user gets its requests. While no process serves it, they are answered with 503. A reservation below another one must be for the same users and groups, unless the upper one says `delegate = true`.",
+    ),
+    (
+        "application",
+        "[[application]]",
+        "A program that the host starts and keeps running ([process-host.md](process-host.md)). A reload of the configuration touches the applications that it changes and no others.",
     ),
 ];
 

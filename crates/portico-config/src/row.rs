@@ -5,8 +5,8 @@ use std::fmt;
 use crate::kinds::Kind;
 use crate::section::Section;
 use crate::sections::{
-    CacheOptions, CertificateOptions, HostOptions, Limits, ListenerOptions, QueueOptions,
-    ReservationOptions, SiteOptions,
+    ApplicationOptions, CacheOptions, CertificateOptions, HostOptions, Limits, ListenerOptions,
+    QueueOptions, ReservationOptions, SiteOptions,
 };
 
 /// When a changed option takes effect in a running host.
@@ -16,6 +16,8 @@ pub enum Applies {
     AtOnce,
     /// For connections made from then on.
     NewConnections,
+    /// As soon as the new configuration is loaded; the application's workers are replaced, one after the other.
+    Workers,
     /// When the host is started or upgraded.
     Restart,
 }
@@ -25,6 +27,7 @@ impl fmt::Display for Applies {
         out.write_str(match self {
             Self::AtOnce => "at once",
             Self::NewConnections => "new connections",
+            Self::Workers => "new workers",
             Self::Restart => "restart",
         })
     }
@@ -83,6 +86,7 @@ pub fn rows() -> Vec<Row> {
         QueueOptions::rows(),
         SiteOptions::rows(),
         ReservationOptions::rows(),
+        ApplicationOptions::rows(),
     ]
     .concat()
 }

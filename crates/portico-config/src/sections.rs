@@ -11,8 +11,9 @@ use crate::address::ListenAddress;
 use crate::affinity::Affinity;
 use crate::fields::Fields;
 use crate::kinds::{
-    ADDRESS, AffinityRule, Choice, Count, Flag, Id, List, Optional, PATH, PREFIX, SERVER_NAME,
-    SiteQueue, Size, Time, UserOrGroup,
+    ADDRESS, APPLICATION_NAME, AffinityRule, Choice, CommandLine, Count, FileMode, Flag, Id,
+    InstanceCount, Instances, List, OneOrMany, Optional, PATH, PREFIX, SERVER_NAME, SiteQueue,
+    Size, TEXT, Time, UserOrGroup, Variables,
 };
 use crate::row::{Applies, Row};
 use crate::section::{entries, section, settings};
@@ -179,4 +180,53 @@ entries! {
         "Whether every user may register.";
     delegate: bool = Some(false), Flag, "HTTP.SYS", AtOnce,
         "Whether those who may register may also reserve what is below, for themselves or others.";
+}
+
+entries! {
+    /// `[[application]]`: a program whose processes the host starts and keeps running.
+    ApplicationOptions: "application";
+    name: String = None::<String>, APPLICATION_NAME, "", Workers,
+        "What commands and logs call it.";
+    command: Vec<String> = None::<Vec<String>>, CommandLine, "", Workers,
+        "What is started: a script that Node runs, a folder with a package.json, another executable file, or a line for /bin/sh. In a list the first is the program, and what follows are its arguments. Paths start at directory.";
+    directory: Option<PathBuf> = Some(None), Optional(PATH, "the folder of the configuration file"), "Portico", Workers,
+        "Where it runs. A path that does not begin with a slash starts at the folder of the configuration file.";
+    prefix: Vec<UrlPrefix> = Some(Vec::new()), OneOrMany(PREFIX), "Portico", Workers,
+        "The URL prefixes whose requests it gets. They are reserved for its user. Without one it serves no requests and is kept running all the same.";
+    port: Option<u16> = Some(None), Optional(Count(1..=65_535), "told to the program by PORT"), "Portico", Workers,
+        "The number of the port that the program listens on, if it does not take PORT.";
+    instances: Instances = Some(Instances::Count(1)), InstanceCount, "Portico", AtOnce,
+        "How many workers it has; \"max\" is one for each core.";
+    user: Option<Id> = Some(None), Optional(UserOrGroup, "the host's"), "Portico", Workers,
+        "The user that it runs as. Only a host that runs as root can choose.";
+    group: Option<Id> = Some(None), Optional(UserOrGroup, "the user's"), "Portico", Workers,
+        "The group that it runs as. Only a host that runs as root can choose.";
+    umask: Option<u32> = Some(None), Optional(FileMode, "the host's"), "Portico", Workers,
+        "Which permissions the files that it makes do not have.";
+    environment: Vec<(String, String)> = Some(Vec::new()), Variables, "Portico", Workers,
+        "Environment variables. Beside them it has the host's PATH, LANG, LC_*, TZ and NODE_OPTIONS, the HOME, USER, LOGNAME and SHELL of its user, and what docs/workers.md names.";
+    environment_file: Option<PathBuf> = Some(None), Optional(PATH, "none"), "Portico", Workers,
+        "A file with more of them, a NAME=value a line. Those of environment win. It is read when the configuration is.";
+    node: Option<PathBuf> = Some(None), Optional(PATH, "node, as PATH finds it"), "Portico", Workers,
+        "The Node that runs it: the program, or the folder of a version, which has bin/node.";
+    node_arguments: Vec<String> = Some(Vec::new()), List(TEXT), "Portico", Workers,
+        "Options of Node, before the script. For a command that starts Node by itself, use NODE_OPTIONS.";
+    start_timeout: Duration = Some(seconds(30)), Time(SECOND..=HOUR), "Portico", AtOnce,
+        "How long a worker may take until it serves its prefixes. Beyond, it has failed.";
+    drain_timeout: Duration = Some(seconds(30)), Time(NONE..=DAY), "Portico", AtOnce,
+        "How long a worker that is to end may go on with what it has in flight.";
+    stop_timeout: Duration = Some(seconds(10)), Time(NONE..=HOUR), "Portico", AtOnce,
+        "How long a worker may take to end after SIGTERM. Beyond: SIGKILL.";
+    max_unavailable: u32 = Some(1), Count(1..=1000), "Portico", AtOnce,
+        "Workers that are replaced at a time.";
+    overlapped: bool = Some(true), Flag, "IIS", AtOnce,
+        "Whether a worker's successor is ready before the worker is told to go. Programs of which there may never be two at once need false; requests wait meanwhile.";
+    max_requests: u64 = Some(0), Count(0..=u64::MAX), "IIS", AtOnce,
+        "Requests after which a worker is replaced. The host looks once a second. 0: no limit.";
+    hang_timeout: Duration = Some(NONE), Time(NONE..=DAY), "Portico", AtOnce,
+        "How long a worker may take none of the requests that are there for it. Beyond, it is killed and replaced. 0s: no limit.";
+    rapid_failures: u32 = Some(5), Count(1..=1000), "IIS", AtOnce,
+        "Failures within rapid_failure_window from which on restarts wait: a second, then twice as long each time, up to a minute.";
+    rapid_failure_window: Duration = Some(seconds(300)), Time(SECOND..=DAY), "IIS", AtOnce,
+        "The time in which failures are counted.";
 }

@@ -5,12 +5,16 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-const PIECES: [&str; 30] = [
+const PIECES: [&str; 34] = [
     "[host]\n",
     "[[site]]\n",
     "[[listener]]\n",
     "[[certificate]]\n",
     "[[reservation]]\n",
+    "[[application]]\n",
+    "name = \"a\"\ncommand = ",
+    "instances = ",
+    "environment = { A = 1 }\n",
     "[queue]\n",
     "[limits]\n",
     "[site]\n",

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use portico_config::{
-    Affinity, Applies, Config, Id, Limits, ListenAddress, QueueOptions, reference, rows,
+    Affinity, Applies, Config, Id, Instances, Limits, ListenAddress, QueueOptions, reference, rows,
 };
 use portico_router::Unreserved;
 
@@ -37,6 +37,7 @@ fn the_example_is_valid_and_has_the_defaults_where_it_says_so() {
     let whole = parse(&uncommented(EXAMPLE));
     assert_eq!(whole.listeners.len(), 2);
     assert_eq!(whole.certificates.len(), 2);
+    assert_eq!(whole.applications.len(), 1);
 }
 
 /// With the sections and options that the example has as comments.
@@ -180,6 +181,55 @@ fn paths_of_a_loaded_file_start_at_its_folder() {
     let config = config.unwrap();
     assert_eq!(config.certificates[0].certificate, folder.join("a.pem"));
     assert_eq!(config.certificates[0].key, Path::new("/keys/a.key"));
+}
+
+#[test]
+fn an_application_needs_a_name_and_a_command_and_its_paths_start_at_the_folder_of_the_file() {
+    let folder = std::env::temp_dir().join(format!("portico-applications-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("portico.toml");
+    let text = r#"
+        [[application]]
+        name = "shop-2"
+        command = "npm start"
+        [[application]]
+        name = "rooms"
+        command = ["server.js", "--colour"]
+        directory = "rooms"
+        prefix = "http://*:8080/rooms/"
+        instances = "max"
+        umask = "027"
+        environment = { NODE_ENV = "production", WIDTH = 7, DEBUG = false }
+        environment_file = "rooms.env"
+        node = "/opt/node-24"
+    "#;
+    std::fs::write(&file, text).unwrap();
+    let config = Config::load(&file).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let [shop, rooms] = config.applications.as_slice() else {
+        panic!("{config:?}");
+    };
+    assert_eq!((shop.command.len(), shop.prefix.len()), (1, 0));
+    assert_eq!(shop.instances, Instances::Count(1));
+    assert_eq!(shop.directory.as_deref(), Some(folder.as_path()));
+    assert_eq!(rooms.command, ["server.js", "--colour"]);
+    assert_eq!(rooms.directory, Some(folder.join("rooms")));
+    assert_eq!(rooms.environment_file, Some(folder.join("rooms.env")));
+    assert_eq!(rooms.node, Some("/opt/node-24".into()));
+    assert_eq!(
+        (rooms.instances, rooms.umask),
+        (Instances::Max, Some(0o027))
+    );
+    let mut variables = rooms.environment.clone();
+    variables.sort();
+    let pair = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    let expected = [
+        ("DEBUG", "false"),
+        ("NODE_ENV", "production"),
+        ("WIDTH", "7"),
+    ]
+    .map(pair);
+    assert_eq!(variables, expected);
 }
 
 #[test]

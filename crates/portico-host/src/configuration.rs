@@ -10,6 +10,7 @@ use portico_dispatch::{Affinity, QueueOptions};
 use portico_engine::{ListenerOptions, Protocols};
 use portico_router::Scheme;
 
+use crate::applications::configured;
 use crate::certificates::Certificates;
 use crate::protocol::{CertificateRecord, ReservationRecord};
 use crate::registry::Registry;
@@ -26,22 +27,46 @@ pub fn read(path: Option<&Path>) -> Result<Settings, Failure> {
     let Some(path) = path else {
         return Ok(Settings::default());
     };
+    let (settings, wrong) = load(path)?;
+    match wrong.is_empty() {
+        true => Ok(settings),
+        false => Err(Failure::new(code::CONFIGURATION, wrong.join("\n"))),
+    }
+}
+
+/// The file's settings, and what is wrong with its applications, which are not among them then.
+fn load(path: &Path) -> Result<(Settings, Vec<String>), Failure> {
     let config = Config::load(path).map_err(|errors| {
         let lines: Vec<_> = errors.iter().map(ToString::to_string).collect();
         Failure::new(code::CONFIGURATION, lines.join("\n"))
     })?;
-    Ok(settings(config))
+    let mut settings = settings(config);
+    let mut wrong = Vec::new();
+    for options in &settings.config.applications {
+        let read = configured::specification(options)
+            .and_then(|own| rules::check_declared(&settings.reservations, &own).map(|()| own));
+        match read {
+            Ok(specification) => settings.applications.push(specification),
+            Err(text) => wrong.push(format!(
+                "{}:{}:1: [[application]] {}: {text}",
+                path.display(),
+                options.line,
+                options.name
+            )),
+        }
+    }
+    Ok((settings, wrong))
 }
 
-/// Reads the file and all that it names, as a host would that starts with it: certificates and keys, users and groups.
+/// Reads the file and all that it names, as a host would that starts with it: certificates and keys, users and groups, the
+/// programs of applications.
 /// Ports are not opened. Blocks on the disk and on the user database.
 ///
 /// # Errors
 /// All that is wrong, a line each, with the file and the line; also a certificate that has expired.
 pub fn check(path: &Path) -> Result<(), Failure> {
-    let settings = read(Some(path))?;
+    let (settings, mut wrong) = load(path)?;
     let place = |line: usize| format!("{}:{line}:1", path.display());
-    let mut wrong = Vec::new();
     let mut certificates = Certificates::default();
     let lines = settings.config.certificates.iter().map(|own| own.line);
     for (record, line) in settings.certificates.iter().zip(lines) {
@@ -94,6 +119,7 @@ pub(crate) fn settings(config: Config) -> Settings {
         reservations: config.reservations.iter().map(reservation).collect(),
         certificates: config.certificates.iter().map(certificate).collect(),
         listeners: Default::default(),
+        applications: Vec::new(),
         limits,
         config: Config::default(),
     };

@@ -1,5 +1,7 @@
 //! Reading the configuration again. The old one stays in force when the new one is bad.
 
+use std::time::Instant;
+
 use crate::certificates::Certificates;
 use crate::host::Host;
 use crate::protocol::Answer;
@@ -49,6 +51,8 @@ fn apply(host: &mut Host) -> Result<Answer, Failure> {
     host.publish_routes();
     host.refresh_listeners(false);
     host.close_unneeded_listeners();
+    host.applications
+        .configure(&host.settings.applications, Instant::now());
     let mut text = "the configuration and the certificates were read again".to_owned();
     let unopened = host.unopened.values();
     for note in notes.iter().chain(unopened.map(|failure| &failure.message)) {

@@ -1,7 +1,8 @@
 //! Configuration and run-time state together: what is in force.
 
-use portico_router::{Reservation, ReservationConflict, Reservations};
+use portico_router::{Reservation, ReservationConflict, Reservations, UrlPrefix};
 
+use crate::applications::Specification;
 use crate::certificates::Certificates;
 use crate::protocol::ReservationRecord;
 use crate::registry::Rules;
@@ -51,6 +52,11 @@ pub(crate) fn rules(
             .add(reservation)
             .map_err(|conflict| Failure::new(conflict.code(), conflict.to_string()))?;
     }
+    for application in &settings.applications {
+        for prefix in application.prefixes() {
+            rules.declare(prefix, application.uid());
+        }
+    }
     for record in &state.reservations {
         if let Err(failure) = rules.add_at_run_time(record) {
             tracing::error!(
@@ -62,7 +68,52 @@ pub(crate) fn rules(
     Ok(rules)
 }
 
+/// Whether an application may have the prefixes that are declared for it: a reservation of the configuration for the very
+/// same prefix must name its user.
+///
+/// # Errors
+/// Which one does not, in words.
+pub(crate) fn check_declared(
+    reservations: &[ReservationRecord],
+    application: &Specification,
+) -> Result<(), String> {
+    for prefix in application.prefixes() {
+        let text = prefix.to_string();
+        let Some(record) = reservations.iter().find(|record| record.prefix == text) else {
+            continue;
+        };
+        // What is wrong with the reservation itself is told elsewhere.
+        let known = users::known_part(record).map(|(reservation, _)| reservation);
+        let owner = application.owner();
+        if known.is_ok_and(|reservation| !reservation.allows(owner.requester())) {
+            return Err(format!(
+                "it runs as user {}, and the [[reservation]] of {prefix} is for others: name the user there, or leave the \
+                 reservation out, since an application's prefixes are reserved for its user",
+                users::user_name(owner.uid)
+            ));
+        }
+    }
+    Ok(())
+}
+
 impl Rules {
+    /// The prefix of an application of the configuration: it has a queue from the start, and is reserved for the
+    /// application's user, also below a reservation for others. Whoever writes the file gives out all prefixes, as the
+    /// administrator of HTTP.SYS does.
+    fn declare(&mut self, prefix: UrlPrefix, uid: u32) {
+        let queue = self.default_queue.clone();
+        self.sites.entry(prefix.clone()).or_insert(queue);
+        if self.reservations.get(&prefix).is_none() {
+            self.reservations.insert(Reservation {
+                prefix,
+                users: vec![uid],
+                groups: Vec::new(),
+                everyone: false,
+                delegate: false,
+            });
+        }
+    }
+
     fn add_at_run_time(&mut self, record: &ReservationRecord) -> Result<(), Failure> {
         let (reservation, unknown) = users::known_part(record)?;
         match self.reservations.add(reservation.clone()) {

@@ -93,6 +93,8 @@ fn begin(start: Start, activated: Vec<Activated>) -> Result<Ended, Failure> {
     if let Some(application) = host.start.application.clone() {
         host.applications.add(application, Instant::now());
     }
+    let configured = &host.settings.applications;
+    host.applications.configure(configured, Instant::now());
     let control = match control {
         Some(fd) => StdListener::from(fd),
         None => host.place.listen(mode(&host))?,

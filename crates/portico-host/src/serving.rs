@@ -128,7 +128,9 @@ fn look_after(host: &mut Host, every_second: bool) {
         host.retry_unopened(now);
         worker_signals::reap_orphans(host);
     }
-    let unused = host.registry.members().is_empty() && host.expected.is_empty();
+    let unused = host.registry.members().is_empty()
+        && host.expected.is_empty()
+        && host.applications.is_empty();
     let patience = host.settings.idle_exit;
     if host.start.on_demand
         && host.phase == Phase::Running

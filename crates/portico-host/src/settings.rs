@@ -11,6 +11,7 @@ use portico_dispatch::QueueOptions;
 use portico_engine::{ListenerOptions, Protocols};
 use portico_router::{Scheme, Unreserved, UrlPrefix};
 
+use crate::applications::Specification;
 use crate::configuration;
 use crate::protocol::{CertificateRecord, ReservationRecord};
 
@@ -42,6 +43,8 @@ pub struct Settings {
     pub certificates: Vec<CertificateRecord>,
     /// Ports that are open from start to end.
     pub listeners: BTreeMap<u16, ListenerSettings>,
+    /// Programs that the host starts.
+    pub applications: Vec<Specification>,
     /// Limits and timeouts of all ports.
     pub limits: ListenerOptions,
     /// All of the above as the file has it.

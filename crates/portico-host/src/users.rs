@@ -83,7 +83,8 @@ pub fn parse_prefix(text: &str) -> Result<UrlPrefix, Failure> {
         .map_err(|error| Failure::new(code::PREFIX_INVALID, format!("{text:?}: {error}")))
 }
 
-fn user_id(name: &str) -> Result<u32, Failure> {
+/// The number of a user, given by name or number.
+pub(crate) fn user_id(name: &str) -> Result<u32, Failure> {
     if let Ok(id) = name.parse() {
         return Ok(id);
     }
@@ -95,7 +96,8 @@ fn user_id(name: &str) -> Result<u32, Failure> {
     }
 }
 
-fn group_id(name: &str) -> Result<u32, Failure> {
+/// The number of a group, given by name or number.
+pub(crate) fn group_id(name: &str) -> Result<u32, Failure> {
     if let Ok(id) = name.parse() {
         return Ok(id);
     }

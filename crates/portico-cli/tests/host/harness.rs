@@ -141,6 +141,8 @@ pub(crate) fn command(folder: &Path, arguments: &[&str]) -> Command {
     if arguments.first() == Some(&"host") {
         command.args(["--state".as_ref(), folder.join("state").as_os_str()]);
     }
+    // Not loaded: the workers of these tests are no Node.
+    command.env("PORTICO_PACKAGE", folder);
     for variable in [
         "PORTICO_HOST",
         "PORTICO_LOG",

@@ -4,6 +4,7 @@
 mod application;
 mod certificates;
 mod commands;
+mod configured;
 mod harness;
 mod hostile_members;
 mod life;

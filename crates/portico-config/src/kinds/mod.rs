@@ -1,14 +1,17 @@
 //! Kinds of values: how each is read, what it allows, and how it is described.
 
+mod application;
 mod kind;
 mod plain;
 mod quantity;
 mod rules;
 mod text;
 
+pub use application::Instances;
+pub(crate) use application::{CommandLine, FileMode, InstanceCount, Variables};
 pub(crate) use kind::{Given, Kind};
-pub(crate) use plain::{Choice, Count, Flag, List, Optional};
+pub(crate) use plain::{Choice, Count, Flag, List, OneOrMany, Optional};
 pub(crate) use quantity::{Size, Time};
 pub use rules::Id;
 pub(crate) use rules::{AffinityRule, SiteQueue, UserOrGroup};
-pub(crate) use text::{ADDRESS, PATH, PREFIX, SERVER_NAME};
+pub(crate) use text::{ADDRESS, APPLICATION_NAME, PATH, PREFIX, SERVER_NAME, TEXT};

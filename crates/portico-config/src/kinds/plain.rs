@@ -139,19 +139,7 @@ impl<K: Kind> Kind for List<K> {
         let DeValue::Array(items) = given.get_ref() else {
             return wrong_type(given, &self.describe());
         };
-        let mut values = Vec::new();
-        let mut faults = Vec::new();
-        for item in items.iter() {
-            match self.0.read(item, reader) {
-                Ok(value) => values.push(value),
-                Err(fault) => faults.extend(fault.0),
-            }
-        }
-        if faults.is_empty() {
-            Ok(values)
-        } else {
-            Err(Fault(faults))
-        }
+        read_items(&self.0, items.iter(), reader)
     }
 
     fn describe(&self) -> String {
@@ -161,5 +149,48 @@ impl<K: Kind> Kind for List<K> {
     fn show(&self, values: &Self::Value) -> String {
         let shown: Vec<String> = values.iter().map(|value| self.0.show(value)).collect();
         format!("[{}]", shown.join(", "))
+    }
+}
+
+/// A value, or a list of them.
+pub(crate) struct OneOrMany<K>(pub(crate) K);
+
+impl<K: Kind> Kind for OneOrMany<K> {
+    type Value = Vec<K::Value>;
+
+    fn read(&self, given: &Given<'_>, reader: &mut Reader) -> Result<Self::Value, Fault> {
+        match given.get_ref() {
+            DeValue::Array(items) => read_items(&self.0, items.iter(), reader),
+            _ => Ok(vec![self.0.read(given, reader)?]),
+        }
+    }
+
+    fn describe(&self) -> String {
+        format!("{}, or a list of them", self.0.describe())
+    }
+
+    fn show(&self, values: &Self::Value) -> String {
+        let shown: Vec<String> = values.iter().map(|value| self.0.show(value)).collect();
+        format!("[{}]", shown.join(", "))
+    }
+}
+
+fn read_items<'a, 't: 'a, K: Kind>(
+    kind: &K,
+    items: impl Iterator<Item = &'a Given<'t>>,
+    reader: &mut Reader,
+) -> Result<Vec<K::Value>, Fault> {
+    let mut values = Vec::new();
+    let mut faults = Vec::new();
+    for item in items {
+        match kind.read(item, reader) {
+            Ok(value) => values.push(value),
+            Err(fault) => faults.extend(fault.0),
+        }
+    }
+    if faults.is_empty() {
+        Ok(values)
+    } else {
+        Err(Fault(faults))
     }
 }

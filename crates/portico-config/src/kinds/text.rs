@@ -81,6 +81,39 @@ pub(crate) const PATH: Text<PathBuf> = Text {
     marker: PhantomData,
 };
 
+/// Any text that can be an argument of a program.
+pub(crate) const TEXT: Text<String> = Text {
+    about: "text in quotes",
+    parse: |text| match text.contains('\0') {
+        true => Err("a text can't have a NUL".to_owned()),
+        false => Ok(text.to_owned()),
+    },
+    marker: PhantomData,
+};
+
+/// Characters of an application's name, at most: it is part of file names.
+const MAX_NAME_LENGTH: usize = 64;
+
+/// The name of an application, which is also a folder's.
+pub(crate) const APPLICATION_NAME: Text<String> = Text {
+    about: "a name in quotes: letters, digits, `-`, `_` and `.`",
+    parse: |text| {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        let begins = text
+            .bytes()
+            .next()
+            .is_some_and(|byte| byte.is_ascii_alphanumeric());
+        if begins && text.len() <= MAX_NAME_LENGTH && text.bytes().all(fits) {
+            return Ok(text.to_owned());
+        }
+        Err(format!(
+            "\"{}\" can't be a name; write up to {MAX_NAME_LENGTH} letters, digits, `-`, `_` and `.`, a letter or digit first",
+            text.escape_debug()
+        ))
+    },
+    marker: PhantomData,
+};
+
 /// A URL prefix.
 pub(crate) const PREFIX: Text<UrlPrefix> = Text {
     about: "a URL prefix, as in \"http://*:8080/app/\"",

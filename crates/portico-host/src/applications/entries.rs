@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use portico_supervisor::{Action, Application, Exit, Phase, WorkerId};
+use portico_supervisor::{Action, Application, Condition, Exit, Phase, WorkerId};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::spawn_local;
 
@@ -35,6 +35,10 @@ pub(super) struct Entry {
     pub(super) specification: Specification,
     pub(super) machine: Application,
     pub(super) lives: BTreeMap<WorkerId, Life>,
+    /// Whether the configuration file has it.
+    is_configured: bool,
+    /// It is forgotten when its last worker has ended.
+    is_removed: bool,
     /// How a worker ended last that was not asked to.
     pub(super) last_status: Option<ExitStatus>,
     /// The same in words, and when.
@@ -57,8 +61,32 @@ impl Default for Applications {
 }
 
 impl Applications {
-    /// An application that is to run.
+    /// The application of `portico run`.
     pub(crate) fn add(&mut self, specification: Specification, now: Instant) {
+        self.insert(specification, false, now);
+    }
+
+    /// These are the applications of the configuration from now on. Those that have not changed are not touched.
+    pub(crate) fn configure(&mut self, specifications: &[Specification], now: Instant) {
+        let is_named = |name: &str| specifications.iter().any(|own| own.name == name);
+        let removed = self.entries.iter_mut();
+        for (name, entry) in removed.filter(|(name, entry)| entry.is_configured && !is_named(name))
+        {
+            if !entry.is_removed {
+                tracing::info!(application = name, "is no longer configured; it is stopped");
+                entry.is_removed = true;
+                entry.machine.stop(now);
+            }
+        }
+        for specification in specifications {
+            match self.entries.get_mut(&specification.name) {
+                Some(entry) => entry.reconfigure(specification, now),
+                None => self.insert(specification.clone(), true, now),
+            }
+        }
+    }
+
+    fn insert(&mut self, specification: Specification, is_configured: bool, now: Instant) {
         let machine = Application::new(
             specification.policy.clone(),
             specification.instances,
@@ -68,6 +96,8 @@ impl Applications {
             specification,
             machine,
             lives: BTreeMap::new(),
+            is_configured,
+            is_removed: false,
             last_status: None,
             last_failure: None,
             failures: 0,
@@ -148,6 +178,32 @@ impl Applications {
     }
 }
 
+impl Entry {
+    /// Puts changed options into force: a worker is replaced only where it would be started in another way now.
+    fn reconfigure(&mut self, new: &Specification, now: Instant) {
+        if self.specification == *new && !self.is_removed {
+            return;
+        }
+        let before = std::mem::replace(&mut self.specification, new.clone());
+        if before.policy != new.policy {
+            self.machine.set_policy(now, new.policy.clone());
+        }
+        // A number that was set by `portico scale` stays until the file has another.
+        if before.instances != new.instances || self.is_removed {
+            self.machine.scale(now, new.instances);
+        }
+        let stays_stopped = self.machine.condition() == Condition::Stopped && !self.is_removed;
+        if !stays_stopped && (self.is_removed || !before.starts_as(new)) {
+            tracing::info!(
+                application = new.name,
+                "has changed; its workers are replaced"
+            );
+            self.machine.recycle(now);
+        }
+        self.is_removed = false;
+    }
+}
+
 impl Host {
     /// Does what is due for all applications.
     pub(crate) fn tend_applications(&mut self, now: Instant) {
@@ -166,6 +222,8 @@ impl Host {
                 self.carry_out(&name, action, now);
             }
         }
+        let is_over = |entry: &Entry| entry.is_removed && entry.lives.is_empty();
+        self.applications.entries.retain(|_, entry| !is_over(entry));
     }
 
     fn next_action(&mut self, name: &str) -> Option<Action> {

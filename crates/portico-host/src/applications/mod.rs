@@ -4,7 +4,9 @@
 //! application's command, with all that it starts in turn (its process group); `life` is what the host has of it. What
 //! workers write goes through `output`.
 
+mod command;
 mod commanding;
+pub(crate) mod configured;
 mod connecting;
 mod ending;
 mod entries;
@@ -19,6 +21,7 @@ mod registering;
 mod specification;
 mod verdict;
 
+pub use command::{Node, Resolved, resolve};
 pub use commanding::{ApplicationStatus, MAX_INSTANCES, WorkerStatus};
 pub(crate) use entries::Applications;
 pub use package::package_folder;

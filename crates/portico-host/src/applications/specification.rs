@@ -4,8 +4,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use portico_router::UrlPrefix;
 use portico_supervisor::Policy;
 use portico_sys::spawn::Isolation;
+
+use crate::registry::Owner;
 
 /// An application.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +70,51 @@ pub enum Output {
 }
 
 impl Specification {
+    /// The user that it runs as.
+    pub(crate) fn uid(&self) -> u32 {
+        let identity = self.isolation.identity.as_ref();
+        identity.map_or_else(
+            || rustix::process::geteuid().as_raw(),
+            |identity| identity.uid,
+        )
+    }
+
+    /// The user and the groups that it runs as.
+    pub(crate) fn owner(&self) -> Owner {
+        let identity = self.isolation.identity.as_ref();
+        let own = || rustix::process::getegid().as_raw();
+        let gids = identity.map_or_else(|| vec![own()], |identity| identity.groups.clone());
+        Owner {
+            uid: self.uid(),
+            gids,
+        }
+    }
+
+    /// The prefixes that are declared for it.
+    pub(crate) fn prefixes(&self) -> impl Iterator<Item = UrlPrefix> {
+        let declared = match &self.listen {
+            Listen::Prefixes { prefixes, .. } => prefixes.as_slice(),
+            Listen::AnyPort | Listen::Nothing => &[],
+        };
+        // They have been checked where they were read.
+        declared
+            .iter()
+            .filter_map(|text| UrlPrefix::parse(text).ok())
+    }
+
+    /// Whether workers of both are started in the same way: those that run need not be replaced.
+    pub(crate) fn starts_as(&self, other: &Self) -> bool {
+        let start = |own: &Self| {
+            let own = own.clone();
+            (
+                (own.command, own.directory, own.listen, own.package),
+                (own.environment, own.inherits_environment, own.isolation),
+                own.output,
+            )
+        };
+        start(self) == start(other)
+    }
+
     /// How many of its prefixes a worker registers before it is ready.
     pub(crate) fn expected_registrations(&self) -> usize {
         match &self.listen {
