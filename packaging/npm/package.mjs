@@ -9,12 +9,15 @@ import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, stat
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { bundle, entriesOf } from './bundle.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const SOURCE = join(ROOT, 'packages/portico');
 /** Bytes that the tarball of a platform may have: an installation fetches one of them. */
 const LARGEST = 8 << 20;
 const PLATFORMS = ['linux-x64-gnu', 'linux-arm64-gnu', 'linux-x64-musl', 'linux-arm64-musl'];
+/** What `bin/portico.js` loads. */
+const USED_BY_BIN = 'native/platform';
 const LIBRARIES = { gnu: 'glibc', musl: 'musl' };
 
 const { values, positionals } = parseArgs({
@@ -30,7 +33,7 @@ const wanted = values['this-machine'] ? PLATFORMS : positionals;
 const unknown = wanted.find((platform) => !PLATFORMS.includes(platform));
 if (unknown !== undefined || wanted.length === 0) fail(`Name platforms of ${PLATFORMS.join(', ')}${unknown ? `; ${unknown} is none` : ''}.`);
 for (const platform of wanted) packPlatform(platform);
-packMain();
+await packMain();
 
 /** The package of a platform: two files and who may use them. */
 function packPlatform(platform) {
@@ -60,10 +63,11 @@ function packPlatform(platform) {
 }
 
 /** `portico` itself: JavaScript, types, the command, and the platforms' packages as optional dependencies of its version. */
-function packMain() {
+async function packMain() {
   const folder = join(staging, 'portico');
   mkdirSync(folder, { recursive: true });
-  for (const name of ['dist', 'types', 'bin']) cpSync(join(SOURCE, name), join(folder, name), { recursive: true });
+  await bundle(join(SOURCE, 'dist'), join(folder, 'dist'), [...entriesOf(own), USED_BY_BIN]);
+  for (const name of ['types', 'bin']) cpSync(join(SOURCE, name), join(folder, name), { recursive: true });
   for (const name of ['README.md', 'LICENSE']) copyFileSync(join(ROOT, name), join(folder, name));
   writeJson(join(folder, 'package.json'), {
     ...own,

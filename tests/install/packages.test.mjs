@@ -68,6 +68,22 @@ const node = (folder, args, env) => run(folder, process.execPath, args, env);
 /** The Node under test comes first on PATH. */
 const path = () => [dirname(process.execPath), process.env.PATH].join(delimiter);
 
+test('ES modules find the names of each entry, and all entries have one state', { skip: plain }, async (t) => {
+  const folder = folderOf(t, {
+    'app.mjs': `
+      import 'portico/register';
+      import { cache, http, https, recycle, slipstream, status } from 'portico';
+      import { Server, createServer } from 'portico/http';
+      import { createServer as secure } from 'portico/https';
+      import { createSecureServer } from 'portico/http2';
+      import plain from 'node:http';
+      console.log([slipstream, recycle, http, https, secure, createSecureServer].every((name) => typeof name === 'function'));
+      console.log(status().active, typeof cache.purge, http().Server === Server, plain.Server === Server, plain.createServer === createServer);`,
+  });
+  await must(folder, 'npm', ['install', 'portico']);
+  assert.deepEqual(await node(folder, ['app.mjs']), { code: 0, stdout: 'true\ntrue function true true true\n', stderr: '' });
+});
+
 test('npm: one command installs it, and an unchanged program runs on it', { skip: plain }, async (t) => {
   const folder = folderOf(t, { 'app.cjs': APP });
   await must(folder, 'npm', ['install', 'portico']);

@@ -8,6 +8,7 @@ import type { Status } from './fallback';
 
 export type { Cache, CacheStats, Purge } from './cache';
 export type { Status } from './fallback';
+export { slipstream } from './slipstream';
 
 type Http = typeof import('node:http');
 type Https = typeof import('node:https');
@@ -18,15 +19,6 @@ export interface ModuleOf<Module> {
   (): Module;
   /** Replaces the server side of Node's own module. A second call does nothing. */
   slipstream(): void;
-}
-
-/**
- * Replaces the server side of `node:http` and `node:https`, for `require` and `import` alike. Call it before anything
- * else takes a class out of these modules; `portico/register` as a preload is the surest way.
- */
-export function slipstream(): void {
-  instance().replace('http');
-  instance().replace('https');
 }
 
 /** `node:http` on the engine: `require('portico').http().createServer(...)`. */

@@ -4,8 +4,8 @@
  * preloads, so they are served as well.
  */
 
-import { slipstream } from './index';
 import { AddOnError } from './native/load';
+import { slipstream } from './slipstream';
 
 try {
   slipstream();
