@@ -149,8 +149,8 @@ class EngineInstance implements Instance {
 function serverSideOfHttp(): Partial<Http> {
   // Loaded here and not above: where the engine can't be used none of it must run.
   // eslint-disable-next-line @typescript-eslint/no-require-imports
-  const { Server, ServerResponse, IncomingMessage, createServer } = require('./http/index') as Http;
-  return { Server, ServerResponse, IncomingMessage, createServer } as Partial<Http>;
+  const { Server, ServerResponse, IncomingMessage, createServer, missingMasks } = require('./http/index') as Http & { missingMasks: object };
+  return { Server, ServerResponse, IncomingMessage, createServer, ...missingMasks } as Partial<Http>;
 }
 
 function serverSideOfHttps(): Partial<Https> {

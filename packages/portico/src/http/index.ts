@@ -3,3 +3,4 @@
 export { IncomingMessage } from './incoming-message';
 export { createServer, Server } from './server';
 export { ServerResponse } from './server-response';
+export { missingMasks } from './websocket-mask';
