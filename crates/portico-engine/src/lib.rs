@@ -4,6 +4,7 @@
 //! records and writes the command records of `portico_channel::layout`.
 #![forbid(unsafe_code)]
 
+mod agenda;
 mod answer;
 mod buffer_pool;
 mod clock;

@@ -21,11 +21,11 @@ mod sending;
 mod tls;
 mod tls_events;
 
-use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 
 use portico_sys::{Address, Ready};
 
+use crate::agenda::Agenda;
 use crate::core::Core;
 use deadlines::Deadlines;
 use output::Output;
@@ -131,29 +131,29 @@ impl Transport {
         self.hang_up |= ready.hang_up;
         self.failed |= ready.failed;
         if ready.writable {
-            self.output.blocked = false;
+            self.output.set_blocked(false);
         }
     }
 
     /// Puts the connection on the list of work.
     #[inline]
     pub(crate) fn schedule(&mut self, core: &mut Core) {
-        self.schedule_in(&mut core.work);
+        self.schedule_in(&mut core.agenda);
     }
 
     /// As [`Transport::schedule`], where the core is not at hand.
     #[inline]
-    pub(crate) fn schedule_in(&mut self, work: &mut VecDeque<u32>) {
+    pub(crate) fn schedule_in(&mut self, agenda: &mut Agenda) {
         if !self.scheduled {
             self.scheduled = true;
-            work.push_back(self.token);
+            agenda.drive(self.token);
         }
     }
 
     /// Puts the connection at the front of the list of work.
     pub(crate) fn schedule_first(&mut self, core: &mut Core) {
         self.scheduled = true;
-        core.work.push_front(self.token);
+        core.agenda.drive_first(self.token);
     }
 
     /// The connection has been taken from the list of work.

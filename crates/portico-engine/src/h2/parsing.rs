@@ -312,7 +312,7 @@ impl H2 {
             return Ok(());
         };
         if exchange.waiting.is_some() {
-            core.cancelled.push(name);
+            core.agenda.cancel(name.0, name.1);
         }
         if exchange.waiting.is_some() || exchange.is_untold {
             return Ok(());

@@ -8,8 +8,8 @@ use portico_sys::{Address, Errno, Interest, Ready, socket};
 
 use super::Shard;
 use super::turn::LISTENER;
+use crate::agenda::PendingEvent;
 use crate::connection::Connection;
-use crate::core::PendingEvent;
 use crate::limits::{ACCEPT_PAUSE_MS, ACCEPTS_PER_TURN};
 use crate::protocol::Protocol;
 use crate::stop::Stop;
@@ -57,8 +57,8 @@ impl Shard {
     fn pause_accepting(&mut self, listener: u32, errno: Errno) {
         let errno = errno.raw_os_error();
         self.core
-            .pending
-            .push_back(PendingEvent::AcceptError { listener, errno });
+            .agenda
+            .tell(PendingEvent::AcceptError { listener, errno });
         let until_ms = self.core.clock.now_ms() + ACCEPT_PAUSE_MS;
         if let Some(entry) = self.core.listeners.find_mut(listener) {
             entry.paused_until_ms = until_ms;
@@ -80,7 +80,7 @@ impl Shard {
     /// There are as many connections as there may be: the peer sees its connection closed.
     fn drop_connection(&mut self, listener: u32, socket: &OwnedFd, remote: Address) {
         let local = socket::local_address(socket);
-        self.core.pending.push_back(PendingEvent::Dropped {
+        self.core.agenda.tell(PendingEvent::Dropped {
             listener,
             remote,
             local,
@@ -195,7 +195,7 @@ impl Shard {
             connection.transport.arm_first(&mut self.core);
         }
         if notify_open {
-            self.core.pending.push_back(PendingEvent::Opened { token });
+            self.core.agenda.tell(PendingEvent::Opened { token });
         }
         Ok(token)
     }

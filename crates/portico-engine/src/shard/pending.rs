@@ -4,17 +4,17 @@ use portico_channel::EventWriter;
 use portico_channel::layout::event;
 
 use super::Shard;
-use crate::core::PendingEvent;
+use crate::agenda::PendingEvent;
 use crate::stop::Stop;
 use crate::transport::{endpoints, write_flushed};
 
 impl Shard {
     /// Writes what is pending, oldest first. The error is the number of bytes that are lacking.
     pub(super) fn write_pending(&mut self, events: &mut EventWriter<'_>) -> Result<(), usize> {
-        while let Some(pending) = self.core.pending.pop_front() {
+        while let Some(pending) = self.core.agenda.take_event() {
             let result = self.write_one(&pending, events);
             if let Err(Stop::NeedSpace(bytes)) = result {
-                self.core.pending.push_front(pending);
+                self.core.agenda.put_event_back(pending);
                 return Err(bytes);
             }
         }
