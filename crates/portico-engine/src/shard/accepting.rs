@@ -46,8 +46,7 @@ impl Shard {
                 }
                 Ok((socket, remote)) => self.drop_connection(listener, &socket, remote),
                 Err(Errno::AGAIN) => return,
-                // The connection was gone before it was taken.
-                Err(Errno::INTR | Errno::CONNABORTED | Errno::PROTO | Errno::PERM) => {}
+                Err(errno) if is_of_connection(errno) => {}
                 Err(errno) => return self.pause_accepting(listener, errno),
             }
         }
@@ -199,6 +198,24 @@ impl Shard {
         }
         Ok(token)
     }
+}
+
+/// Whether only the connection has failed that was to be taken, before it was: the next one may not. accept(2) tells errors
+/// of the network as if they were its own.
+fn is_of_connection(errno: Errno) -> bool {
+    matches!(
+        errno,
+        Errno::INTR
+            | Errno::CONNABORTED
+            | Errno::PROTO
+            | Errno::PERM
+            | Errno::NETDOWN
+            | Errno::NOPROTOOPT
+            | Errno::HOSTDOWN
+            | Errno::NONET
+            | Errno::HOSTUNREACH
+            | Errno::NETUNREACH
+    )
 }
 
 /// Sets what accepted connections inherit from their listening socket.
