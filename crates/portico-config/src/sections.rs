@@ -50,6 +50,8 @@ settings! {
         "Engine threads, each with its own listeners, connections and timers. 0: one for each core.";
     drain_timeout: Duration = seconds(30), Time(NONE..=HOUR), "Portico", AtOnce,
         "How long a host that stops, or an application that leaves, may take to finish what it has begun.";
+    log_directory: Option<PathBuf> = None, Optional(PATH, "/var/log/portico of root's host, else logs beside the state file"), "Portico", Restart,
+        "Where the output of applications goes, each in a folder of its own. A path that does not begin with a slash starts at the folder of the configuration file.";
     idle_exit: Duration = seconds(5), Time(SECOND..=DAY), "Portico", AtOnce,
         "How long a host that was started on demand stays after the last registration has gone.";
     unreserved: Unreserved = Unreserved::Allow,
@@ -225,6 +227,12 @@ entries! {
         "Requests after which a worker is replaced. The host looks once a second. 0: no limit.";
     hang_timeout: Duration = Some(NONE), Time(NONE..=DAY), "Portico", AtOnce,
         "How long a worker may take none of the requests that are there for it. Beyond, it is killed and replaced. 0s: no limit.";
+    log_max_size: u64 = Some(10 * MIB), Size(KIB..=64 * 1024 * MIB), "Portico", Workers,
+        "Bytes of a log. A full one is put behind, as SLOT.log.1, and those before it move on.";
+    log_files: u32 = Some(10), Count(0..=10_000), "Portico", Workers,
+        "How many logs of each slot are kept behind the one that is written.";
+    log_max_age: Duration = Some(seconds(30 * 24 * 3600)), Time(HOUR..=seconds(3660 * 24 * 3600)), "Portico", Workers,
+        "How long a log that was put behind is kept after its last line.";
     rapid_failures: u32 = Some(5), Count(1..=1000), "IIS", AtOnce,
         "Failures within rapid_failure_window from which on restarts wait: a second, then twice as long each time, up to a minute.";
     rapid_failure_window: Duration = Some(seconds(300)), Time(SECOND..=DAY), "IIS", AtOnce,

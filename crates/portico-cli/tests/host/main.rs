@@ -10,6 +10,7 @@ mod hostile_members;
 mod life;
 mod load;
 mod other_builds;
+mod outliving;
 mod ports;
 mod registrations;
 mod replacing;

@@ -1,6 +1,7 @@
 //! `portico run`: programs that are started, replaced and ended.
 
 use std::fs;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
@@ -114,8 +115,14 @@ pub(crate) fn process_main() {
         return;
     };
     let socket = PathBuf::from(std::env::var_os("PORTICO_HOST").unwrap());
-    let _application = Application::start(&socket, &prefix, "it").unwrap();
-    std::thread::sleep(Duration::from_secs(120));
+    let mut application = Application::start(&socket, &prefix, "it").unwrap();
+    for _ in 0..6000 {
+        std::thread::sleep(Duration::from_millis(20));
+        // The host was killed: another one may come.
+        if application.has_ended() && UnixStream::connect(&socket).is_ok() {
+            application = Application::start(&socket, &prefix, "it").unwrap();
+        }
+    }
 }
 
 pub(crate) fn lives(pid: i32) -> bool {

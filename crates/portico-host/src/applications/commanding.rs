@@ -1,5 +1,6 @@
 //! What people ask of applications, and what they are told.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use portico_supervisor::{Application, Condition, Phase, Worker};
@@ -7,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 
 use crate::applications::entries::Entry;
+use crate::applications::specification::Output;
 use crate::control::Control;
 use crate::host::Host;
 use crate::protocol::{Answer, ApplicationCommand};
@@ -33,6 +35,9 @@ pub struct ApplicationStatus {
     pub command: Vec<String>,
     /// Where it runs.
     pub directory: String,
+    /// Folder of its logs, `SLOT.log` and those before it. Absent: its output goes where the host's goes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logs: Option<String>,
     /// Workers that ended without having been asked to, since the host started.
     pub failures: u64,
     /// How the last of them ended, and when: seconds ago.
@@ -156,6 +161,7 @@ impl Host {
             }
             _ => machine.start(now),
         }
+        self.applications.has_changed = true;
         tracing::info!(application = name, "asked to {}", command.verb());
         Ok(())
     }
@@ -166,15 +172,21 @@ impl Host {
             entries.filter(|entry| name.is_none_or(|name| entry.specification.name == name));
         let now = Instant::now();
         Answer {
-            applications: Some(wanted.map(|entry| entry.status(now)).collect()),
+            applications: Some(
+                wanted
+                    .map(|entry| entry.status(&self.applications.logs, now))
+                    .collect(),
+            ),
             ..Answer::default()
         }
     }
 }
 
 impl Entry {
-    fn status(&self, now: Instant) -> ApplicationStatus {
+    fn status(&self, logs: &Path, now: Instant) -> ApplicationStatus {
         let words = self.specification.command.iter();
+        let has_logs = matches!(self.specification.output, Output::Logs(_));
+        let logs = has_logs.then(|| logs.join(&self.specification.name));
         let mut workers: Vec<_> = self.machine.workers().collect();
         workers.sort_by_key(|worker| (worker.slot, worker.id));
         ApplicationStatus {
@@ -191,6 +203,7 @@ impl Entry {
                 .map(|word| word.to_string_lossy().into_owned())
                 .collect(),
             directory: self.specification.directory.display().to_string(),
+            logs: logs.map(|folder| folder.display().to_string()),
             failures: self.failures,
             last_failure: self
                 .last_failure

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use nix::unistd::{Gid, Uid, User};
@@ -14,7 +14,7 @@ use portico_sys::spawn::{Identity, Isolation};
 
 use crate::applications::command::{self, Node};
 use crate::applications::package::package_folder;
-use crate::applications::specification::{Listen, Output, Specification};
+use crate::applications::specification::{Listen, LogLimits, Output, Specification};
 use crate::users;
 
 /// The application that a section stands for.
@@ -58,7 +58,11 @@ pub(crate) fn specification(options: &ApplicationOptions) -> Result<Specificatio
             ends_with_starter: false,
         },
         instances: instances(options.instances),
-        output: Output::Terminal,
+        output: Output::Logs(LogLimits {
+            max_bytes: options.log_max_size,
+            max_age: options.log_max_age,
+            files: options.log_files,
+        }),
         hang_timeout: Some(options.hang_timeout).filter(|time| !time.is_zero()),
         max_requests: Some(options.max_requests).filter(|count| *count > 0),
         policy: policy(options),
@@ -234,7 +238,7 @@ fn listen(
     })
 }
 
-fn unreadable(path: &PathBuf, error: &std::io::Error) -> String {
+fn unreadable(path: &Path, error: &std::io::Error) -> String {
     format!("{} can't be read: {error}", path.display())
 }
 

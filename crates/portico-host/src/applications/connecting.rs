@@ -88,6 +88,7 @@ impl Host {
                 "a worker asks to be replaced: {reason:?}"
             );
             entry.machine.recycle_worker(Instant::now(), worker);
+            self.applications.has_changed = true;
         }
     }
 }

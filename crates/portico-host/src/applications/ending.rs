@@ -10,6 +10,7 @@ use tokio::task::spawn_local;
 use tokio::time::timeout;
 
 use crate::applications::life::{self, Life};
+use crate::applications::pipes::WorkerPipe;
 use crate::host::Host;
 
 /// How long the last output of a worker is waited for after its end: others may hold its pipe.
@@ -94,6 +95,8 @@ impl Host {
             return;
         };
         life.process.kill_group();
+        life.pipes.iter().for_each(WorkerPipe::remove);
+        self.applications.has_changed = true;
         let left = life.registrations.iter().map(|entry| entry.member);
         let left: Vec<_> = left.collect();
         let machine_worker = entry.machine.worker(worker).cloned();

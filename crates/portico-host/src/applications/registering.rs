@@ -82,6 +82,7 @@ impl Host {
             if life.ready_after.is_none() {
                 let age = life.age(now);
                 life.ready_after = Some(age);
+                self.applications.has_changed = true;
                 tracing::info!(
                     application = of.name,
                     pid,

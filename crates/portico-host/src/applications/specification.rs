@@ -1,6 +1,7 @@
 //! What an application is, and how it is run.
 
 use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -67,6 +68,19 @@ pub enum Output {
     Inherited,
     /// To the host's standard output, each line with the number of its slot.
     Terminal,
+    /// To a log of each slot.
+    Logs(LogLimits),
+}
+
+/// How much is kept of the output of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogLimits {
+    /// Bytes of a file.
+    pub max_bytes: u64,
+    /// How long a file that is full is kept after its last line.
+    pub max_age: Duration,
+    /// Full files that are kept.
+    pub files: u32,
 }
 
 impl Specification {
@@ -113,6 +127,16 @@ impl Specification {
             )
         };
         start(self) == start(other)
+    }
+
+    /// A number that is another one, most probably, where workers would be started in another way.
+    pub(crate) fn start_number(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        let start = (&self.command, &self.directory, &self.package);
+        start.hash(&mut hasher);
+        (&self.environment, self.inherits_environment).hash(&mut hasher);
+        format!("{:?} {:?} {:?}", self.listen, self.isolation, self.output).hash(&mut hasher);
+        hasher.finish()
     }
 
     /// How many of its prefixes a worker registers before it is ready.
