@@ -32,6 +32,8 @@ export class Pipeline {
   upgrading: Upgrading | null = null;
   /** The callback of Node's parser that stands for what runs now. Left behind by a handler that threw. */
   failedIn: 'HPE_CB_HEADERS_COMPLETE' | 'HPE_JS_EXCEPTION' | null = null;
+  /** More came behind such a handler, and 'clientError' was told of it. */
+  hasFailed = false;
   /** The peer has ended its side, and we have yet to act on it. */
   peerHasEnded = false;
   /** It did so in the middle of a request: what 'clientError' will tell when the socket has ended. */
