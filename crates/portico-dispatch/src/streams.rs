@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use portico_channel::layout::{
     body_flag, command, event, flushed_flag, request_flag, reset_code, response_flag,
+    session_command,
 };
 use portico_channel::schema::Record;
 use portico_channel::shared::ApplicationEnd;
@@ -382,4 +383,35 @@ fn refusals_and_acknowledgements_are_one_exchanges() {
     assert_eq!(connection.got(0), []);
     let stages = connection.client().exchanges.iter().map(|it| it.stage());
     assert_eq!(stages.collect::<Vec<_>>(), [Stage::With(0), Stage::With(1)]);
+}
+
+#[test]
+fn a_member_has_no_say_in_the_session_that_others_have_streams_of() {
+    let mut connection = Connection::new();
+    connection.request(1, 0);
+    let goaway = |writer: &mut CommandWriter| {
+        let words = command::Session {
+            token: TOKEN,
+            subject: session_command::GOAWAY,
+            stream: 0,
+            code: 0,
+            data_bytes: 0,
+        };
+        writer.write(0, words, &[]);
+    };
+    assert_eq!(connection.says(0, goaway), Verdict::LeaveOut);
+    let push = |writer: &mut CommandWriter| {
+        let words = command::Push {
+            token: TOKEN,
+            sequence: 1,
+            method_bytes: 3,
+            scheme_bytes: 5,
+            authority_bytes: 1,
+            path_bytes: 1,
+            fields_bytes: 0,
+        };
+        writer.write(0, words, &[b"GET", b"https", b"a", b"/"]);
+    };
+    assert_eq!(connection.says(0, push), Verdict::LeaveOut);
+    assert_eq!(connection.in_flight(0), 1);
 }

@@ -87,10 +87,13 @@ impl Dispatcher {
                 Verdict::Apply
             }
             // Certificates are the host's business, and what clients have sent is theirs.
-            // A wish that came in parts is too large to be one.
-            command::SERVER_NAME | command::ALPN | command::FEED | command::CACHE => {
-                Verdict::LeaveOut
-            }
+            // A wish that came in parts is too large to be one. A session is the host's, which has streams of it with others.
+            command::SERVER_NAME
+            | command::ALPN
+            | command::FEED
+            | command::CACHE
+            | command::SESSION
+            | command::PUSH => Verdict::LeaveOut,
             _ => Verdict::Break,
         }
     }

@@ -14,7 +14,7 @@ pub(crate) struct Agenda {
     /// Connections with output to send before the turn or the submission ends.
     unsent: Vec<u32>,
     /// Events that arose where none could be written. At most one `CLOSED`, one `TIMEOUT` and one `PEER_END` for each
-    /// connection, and what one turn's accepting adds.
+    /// connection, one for each `PUSH`, and what one turn's accepting adds.
     events: VecDeque<PendingEvent>,
     /// Requests that waited for their responder, and that are gone: token and sequence.
     cancelled: Vec<(u32, u32)>,
@@ -41,6 +41,13 @@ pub(crate) enum PendingEvent {
     },
     UnreadEnd {
         token: u32,
+    },
+    Pushed {
+        token: u32,
+        /// The stream that the promise belongs to.
+        stream: u32,
+        /// The promised one, 0: none.
+        promised: u32,
     },
     Opened {
         token: u32,

@@ -187,6 +187,10 @@ pub(crate) const H2_QUEUED_BYTES: usize = 256 * 1024;
 /// HTTP/2: bytes of a body that was paused that are handed over in one event.
 pub(crate) const H2_KEPT_PIECE_BYTES: usize = 16 * 1024;
 
+/// Bytes that an application may say in one frame about a session of HTTP/2 (debug data, origins, services): what any peer
+/// takes, less the largest head of such a frame. More is left out.
+pub(crate) const H2_SESSION_BYTES: usize = 16 * 1024 - 16;
+
 /// Free event memory without which no socket is read.
 pub(crate) const READ_ROOM_BYTES: usize = 4 * 1024;
 

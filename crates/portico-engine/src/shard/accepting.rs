@@ -166,7 +166,7 @@ impl Shard {
             .map(|entry| &entry.options);
         let speaks_h2_only = listener_options
             .filter(|options| !options.protocols.http1 && tls.is_none())
-            .map(|options| options.http2);
+            .cloned();
         let first_protocol = self.first_protocol;
         let token = self.connections.insert(|token| {
             let transport = Transport::new(socket, token, listener, remote, tls, now_ms);

@@ -60,6 +60,19 @@ impl Shard {
                     connection.reset(&mut self.core, words.sequence, words.code);
                 }
             }
+            command::SESSION => {
+                let words = command.read::<command::Session>()?;
+                if let Some(connection) = self.connections.find(words.token) {
+                    let what = (words.subject, words.stream, words.code);
+                    connection.session_command(&mut self.core, what, words.data());
+                }
+            }
+            command::PUSH => {
+                let words = command.read::<command::Push>()?;
+                if let Some(connection) = self.connections.find(words.token) {
+                    connection.push(&mut self.core, &words);
+                }
+            }
             command::SERVER_NAME => {
                 let words = command.read::<command::ServerName>()?;
                 if let Some(connection) = self.connections.find(words.token) {

@@ -1,7 +1,8 @@
 //! Events that arose where none could be written.
 
 use portico_channel::EventWriter;
-use portico_channel::layout::event;
+use portico_channel::layout::{event, session_event};
+use portico_channel::schema::Range;
 
 use super::Shard;
 use crate::agenda::PendingEvent;
@@ -58,6 +59,20 @@ impl Shard {
                 if let Some(connection) = self.connections.find(token) {
                     connection.write_unread_end(&mut self.core, events)?;
                 }
+            }
+            PendingEvent::Pushed {
+                token,
+                stream,
+                promised,
+            } => {
+                let words = event::Session {
+                    token,
+                    subject: session_event::PUSHED,
+                    stream,
+                    code: promised,
+                    bytes: Range::default(),
+                };
+                events.tell(0, words)?;
             }
             PendingEvent::Opened { token } => {
                 if let Some(connection) = self.connections.find(token) {

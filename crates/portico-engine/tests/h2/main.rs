@@ -5,6 +5,7 @@ mod client;
 mod ends;
 mod files;
 mod requests;
+mod sessions;
 #[path = "../support/mod.rs"]
 mod support;
 
