@@ -110,12 +110,20 @@ fn worker_line(worker: &WorkerStatus) -> String {
     let ready = worker
         .ready_after_ms
         .map_or_else(String::new, |time| format!(", ready after {time} ms"));
+    let heap = worker
+        .heap_used_bytes
+        .map_or_else(String::new, |bytes| format!(", heap {} MiB", bytes >> 20));
+    let busy = worker
+        .event_loop_percent
+        .map_or_else(String::new, |percent| format!(", event loop {percent} %"));
     format!(
-        "  {:>8}  slot {}  {} for {}{ready}",
+        "  {:>8}  slot {}  {} for {}{ready}, {} requests, {} MiB{heap}{busy}",
         worker.pid,
         worker.slot,
         worker.state,
-        duration(worker.uptime_seconds)
+        duration(worker.uptime_seconds),
+        worker.requests,
+        worker.memory_bytes >> 20
     )
 }
 
@@ -138,12 +146,16 @@ mod tests {
                 pid: 7,
                 state: "ready".into(),
                 ready_after_ms: Some(80),
+                requests: 9,
+                memory_bytes: 50 << 20,
+                heap_used_bytes: Some(20 << 20),
+                event_loop_percent: Some(7),
                 last_lines: vec!["listening".into()],
                 ..WorkerStatus::default()
             }],
         };
         let expected = "app  running  1 of 2 ready  1 failed\n  command  node a\u{fffd}.js\n  folder   /srv\n  logs     /var/log/portico/app\n  failed 1 min 5 s ago: \
-                        exit code 3\n         7  slot 0  ready for 0 s, ready after 80 ms\n    listening";
+                        exit code 3\n         7  slot 0  ready for 0 s, ready after 80 ms, 9 requests, 50 MiB, heap 20 MiB, event loop 7 %\n    listening";
         assert_eq!(description(&own, Style::plain()), expected);
     }
 }

@@ -225,8 +225,18 @@ entries! {
         "Whether a worker's successor is ready before the worker is told to go. Programs of which there may never be two at once need false; requests wait meanwhile.";
     max_requests: u64 = Some(0), Count(0..=u64::MAX), "IIS", AtOnce,
         "Requests after which a worker is replaced. The host looks once a second. 0: no limit.";
+    max_memory: u64 = Some(0), Size(0..=1024 * 1024 * MIB), "IIS", AtOnce,
+        "Resident memory of a worker's processes that serve, and of the one that was started. A worker that has more, three seconds in a row, is replaced. 0B: no limit.";
+    max_heap: u64 = Some(0), Size(0..=1024 * 1024 * MIB), "Portico", AtOnce,
+        "JavaScript's heap in use, of the process that has most, beyond which a worker is replaced. 0B: no limit.";
+    max_age: Duration = Some(NONE), Time(NONE..=seconds(3660 * 24 * 3600)), "Portico", AtOnce,
+        "The age at which a worker is replaced, or up to a tenth of it before, so that not all are at once. 0s: no limit. IIS has 29 hours.";
+    wait_ready: bool = Some(false), Flag, "PM2", AtOnce,
+        "Whether a worker is ready when its program says process.send('ready'). Until then it gets no requests. Otherwise it is when it serves its prefixes.";
+    shutdown_message: bool = Some(false), Flag, "PM2", AtOnce,
+        "Whether a program is told to end by the message 'shutdown' in place of SIGTERM, if it listens to 'message' on process.";
     hang_timeout: Duration = Some(NONE), Time(NONE..=DAY), "Portico", AtOnce,
-        "How long a worker may take none of the requests that are there for it. Beyond, it is killed and replaced. 0s: no limit.";
+        "How long a worker may take none of the requests that are there for it, or its event loop may not turn. Beyond, it is killed and replaced. 0s: no limit.";
     log_max_size: u64 = Some(10 * MIB), Size(KIB..=64 * 1024 * MIB), "Portico", Workers,
         "Bytes of a log. A full one is put behind, as SLOT.log.1, and those before it move on.";
     log_files: u32 = Some(10), Count(0..=10_000), "Portico", Workers,

@@ -147,7 +147,8 @@ fn look_after(host: &mut Host, every_second: bool) {
     if every_second {
         let totals = host.totals();
         host.rates.sample(now, &totals);
-        host.end_hung_workers(&totals);
+        host.end_hung_workers(&totals, now);
+        host.ask_workers(now);
         host.replace_used_workers(&totals, now);
         host.refresh_certificates(false);
         host.retry_unopened(now);

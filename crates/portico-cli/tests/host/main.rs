@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod application;
+mod causes;
 mod certificates;
 mod commands;
 mod configured;

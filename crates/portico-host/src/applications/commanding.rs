@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 
 use crate::applications::entries::Entry;
+use crate::applications::life::Life;
 use crate::applications::specification::Output;
 use crate::control::Control;
 use crate::host::Host;
@@ -62,6 +63,16 @@ pub struct WorkerStatus {
     /// Milliseconds from its start until it was ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready_after_ms: Option<u64>,
+    /// Requests that it has had.
+    pub requests: u64,
+    /// Resident memory of its processes that serve, and of the one that was started, in bytes.
+    pub memory_bytes: u64,
+    /// JavaScript's heap in use, of the process that has most, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heap_used_bytes: Option<u64>,
+    /// Which part of the last second the busiest event loop was busy, in percent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event_loop_percent: Option<u32>,
     /// The last lines that it wrote. Empty where its output goes through no pipe of the host.
     pub last_lines: Vec<String>,
 }
@@ -233,6 +244,10 @@ impl Entry {
             .into(),
             uptime_seconds: now.duration_since(worker.started).as_secs(),
             ready_after_ms: ready_after.and_then(|time| u64::try_from(time.as_millis()).ok()),
+            requests: life.map_or(0, |life| life.requests),
+            memory_bytes: life.map_or(0, Life::memory),
+            heap_used_bytes: life.and_then(Life::heap_used),
+            event_loop_percent: life.and_then(Life::event_loop_percent),
             last_lines: lines.unwrap_or_default(),
         }
     }

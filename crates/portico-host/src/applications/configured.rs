@@ -65,6 +65,11 @@ pub(crate) fn specification(options: &ApplicationOptions) -> Result<Specificatio
         }),
         hang_timeout: Some(options.hang_timeout).filter(|time| !time.is_zero()),
         max_requests: Some(options.max_requests).filter(|count| *count > 0),
+        max_memory: Some(options.max_memory).filter(|bytes| *bytes > 0),
+        max_heap: Some(options.max_heap).filter(|bytes| *bytes > 0),
+        max_age: Some(options.max_age).filter(|age| !age.is_zero()),
+        wait_ready: options.wait_ready,
+        shutdown_message: options.shutdown_message,
         policy: policy(options),
     })
 }
@@ -82,7 +87,8 @@ pub(crate) fn instances(wanted: Instances) -> u32 {
 
 fn policy(options: &ApplicationOptions) -> Policy {
     Policy {
-        start_timeout: (!options.prefix.is_empty()).then_some(options.start_timeout),
+        start_timeout: (!options.prefix.is_empty() || options.wait_ready)
+            .then_some(options.start_timeout),
         drain_timeout: options.drain_timeout,
         stop_timeout: options.stop_timeout,
         max_unavailable: options.max_unavailable,

@@ -112,7 +112,7 @@ impl Host {
         let last = life.last_lines.take();
         let status = life.process.reap().ok();
         let ended = match was_hung {
-            true => "it took nothing of what was there for it, and was killed".to_owned(),
+            true => "it took nothing of what was there for it, or its event loop did not turn, and was killed".to_owned(),
             false => explain(status, was_killed, &last),
         };
         let lived = format!("{:.1} s", lived.as_secs_f64());

@@ -29,6 +29,9 @@ pub(crate) struct Applications {
     pub(super) logs: PathBuf,
     /// Tells those who read what workers write to stop.
     pub(super) stop_reading: watch::Sender<bool>,
+    /// Numbers of the last connection of a process, and of the last question to one.
+    pub(super) last_speaker: u64,
+    pub(super) last_question: u64,
     /// Another host decides about workers, not yet or not any more this one.
     pub(super) is_paused: bool,
     /// What is written down for the next host is not true any more.
@@ -68,6 +71,8 @@ impl Applications {
             writer: None,
             logs,
             stop_reading: watch::Sender::new(false),
+            last_speaker: 0,
+            last_question: 0,
             is_paused: false,
             has_changed: false,
             has_record: false,
@@ -232,7 +237,10 @@ impl Host {
                 }
             }
             Action::Terminate(worker) => {
-                if let Some(life) = self.applications.life(name, worker) {
+                let by_message = self.applications.ends_by_message(name);
+                if let Some(life) = self.applications.life(name, worker)
+                    && !(by_message && life.say_shutdown())
+                {
                     life.process.terminate();
                 }
             }
@@ -326,6 +334,17 @@ impl Applications {
         self.entries.get_mut(name)?.lives.get_mut(&worker)
     }
 
+    /// Where a worker is in its life.
+    pub(super) fn phase(&self, name: &str, worker: WorkerId) -> Option<Phase> {
+        let entry = self.entries.get(name)?;
+        Some(entry.machine.worker(worker)?.phase)
+    }
+
+    fn ends_by_message(&self, name: &str) -> bool {
+        let entry = self.entries.get(name);
+        entry.is_some_and(|entry| entry.specification.shutdown_message)
+    }
+
     fn start_worker(
         &mut self,
         name: &str,
@@ -341,7 +360,8 @@ impl Applications {
         tracing::info!(application = name, slot, pid, "a worker starts");
         entry.lives.insert(worker, life);
         // One that serves no requests is ready as soon as it runs.
-        if entry.specification.expected_registrations() == 0 {
+        let specification = &entry.specification;
+        if specification.expected_registrations() == 0 && !specification.wait_ready {
             entry.machine.handle_ready(now, worker);
         }
         self.read_output(name, worker)

@@ -12,10 +12,12 @@ use portico_supervisor::WorkerId;
 use portico_sys::spawn::{Process, spawn};
 use tokio::task::JoinHandle;
 
+use crate::admission::Held;
 use crate::applications::environment;
 use crate::applications::output::LastLines;
 use crate::applications::pipes::{self, WorkerPipe};
 use crate::applications::record::LifeRecord;
+use crate::applications::speaking::Speaker;
 use crate::applications::specification::{Output, Specification};
 use crate::protocol::WorkerRecord;
 
@@ -28,8 +30,14 @@ pub(super) struct Life {
     pub(super) started: Instant,
     pub(super) ready_after: Option<Duration>,
     pub(super) registrations: Vec<Registered>,
-    /// Connections on which its processes speak of themselves.
-    pub(super) connections: u32,
+    /// Its processes that speak of themselves.
+    pub(super) speakers: Vec<Speaker>,
+    /// Members that get no requests until it has said that it is ready.
+    pub(super) held: Vec<Held>,
+    /// The program has said that it is ready.
+    pub(super) said_ready: bool,
+    /// How often in a row it had more memory than it may.
+    pub(super) times_too_large: u32,
     /// What it wrote last.
     pub(super) last_lines: LastLines,
     /// The pipes that it writes to, where these have names.
@@ -160,7 +168,10 @@ impl Life {
             started,
             ready_after: None,
             registrations: Vec::new(),
-            connections: 0,
+            speakers: Vec::new(),
+            held: Vec::new(),
+            said_ready: false,
+            times_too_large: 0,
             last_lines: LastLines::default(),
             copying: Vec::new(),
             end_was_seen: false,

@@ -23,6 +23,7 @@ mod pipes;
 mod record;
 mod recycling;
 mod registering;
+mod speaking;
 mod specification;
 mod verdict;
 

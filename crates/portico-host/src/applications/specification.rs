@@ -39,6 +39,16 @@ pub struct Specification {
     pub hang_timeout: Option<Duration>,
     /// Requests after which a worker is replaced. `None`: never for that.
     pub max_requests: Option<u64>,
+    /// Bytes of memory beyond which a worker is replaced. `None`: no limit.
+    pub max_memory: Option<u64>,
+    /// The same of JavaScript's heap.
+    pub max_heap: Option<u64>,
+    /// The age at which a worker is replaced, or up to a tenth before. `None`: never for that.
+    pub max_age: Option<Duration>,
+    /// Whether a worker is ready, and gets requests, only when its program has said so.
+    pub wait_ready: bool,
+    /// Whether its program is told to end by a message, if it listens to messages, in place of SIGTERM.
+    pub shutdown_message: bool,
     /// When its workers are started, replaced and given up.
     pub policy: Policy,
 }
