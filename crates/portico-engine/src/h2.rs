@@ -26,7 +26,7 @@ mod session;
 mod timeouts;
 mod waiting;
 
-use portico_http::h2::{Session, StreamKey};
+use portico_http::h2::{Session, SessionOptions, StreamKey};
 
 use crate::core::Core;
 use crate::limits::H2_QUEUED_BYTES;
@@ -64,8 +64,13 @@ pub(crate) struct H2 {
 impl H2 {
     /// A connection that has received nothing.
     pub(crate) fn new(options: &ListenerOptions, now_ms: u64) -> Self {
+        let session = SessionOptions {
+            strict_host: options.strict_host,
+            answers_large_fields: !options.notify_session,
+            ..options.http2
+        };
         Self {
-            session: Session::new(&options.http2, now_ms),
+            session: Session::new(&session, now_ms),
             notifies: options.notify_session,
             is_started: false,
             rest: Vec::new(),

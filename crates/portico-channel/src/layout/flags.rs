@@ -207,7 +207,8 @@ numbers! {
 numbers! {
     /// Values of `subject` in the event `SESSION`.
     session_event {
-        /// The peer's settings have changed: all that are known, 6 bytes each as in the frame (RFC 9113, 6.5.1).
+        /// The peer has sent settings: all that are known, and behind them others that it has sent now, 6 bytes each as in
+        /// the frame (RFC 9113, 6.5.1).
         PEER_SETTINGS = 1,
         /// The peer has acknowledged settings of ours: all that hold now.
         LOCAL_SETTINGS = 2,

@@ -40,7 +40,7 @@ impl H2 {
         input: &[u8],
         event: Event,
     ) -> Result<(), Stop> {
-        if event == Event::PeerSettings {
+        if matches!(event, Event::PeerSettings { .. }) {
             self.clocks.is_open = true;
         }
         if !self.notifies {
@@ -49,12 +49,15 @@ impl H2 {
         let settings;
         let data;
         let told = match event {
-            Event::PeerSettings => {
-                settings = payload(self.session.peer_settings().all());
+            Event::PeerSettings { entries } => {
+                let sent = SettingsEntries::new(input.get(entries).unwrap_or_default());
+                let known = self.session.peer_settings().all();
+                let is_unknown = |entry: &(Setting, u32)| known.iter().all(|it| it.0 != entry.0);
+                settings = payload(known.into_iter().chain(sent.filter(is_unknown)));
                 Told::new(session_event::PEER_SETTINGS, &settings)
             }
             Event::LocalSettings => {
-                settings = payload(self.session.local_settings().all());
+                settings = payload(self.session.local_settings().all().into_iter());
                 Told::new(session_event::LOCAL_SETTINGS, &settings)
             }
             Event::Ping(bytes) => {
@@ -172,8 +175,8 @@ impl H2 {
 }
 
 /// Settings as in their frame.
-fn payload(entries: [(Setting, u32); 6]) -> Vec<u8> {
-    let bytes = entries.into_iter().flat_map(|(setting, value)| {
+fn payload(entries: impl Iterator<Item = (Setting, u32)>) -> Vec<u8> {
+    let bytes = entries.flat_map(|(setting, value)| {
         let [i0, i1] = setting.0.to_be_bytes();
         let [v0, v1, v2, v3] = value.to_be_bytes();
         [i0, i1, v0, v1, v2, v3]

@@ -85,15 +85,13 @@ fn the_peers_settings_and_the_acknowledgement_of_ours_are_told() {
     let (mut server, mut client) = pair(notified());
     let (.., first) = told(&mut server, session_event::PEER_SETTINGS);
     assert!(entries(&first).contains(&(4, 65_535)));
-    client.frame(
-        FrameKind::SETTINGS,
-        0,
-        0,
-        &[0, 4, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0],
-    );
+    let sent = [0, 4, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0xf0, 0, 0, 0, 0, 9];
+    client.frame(FrameKind::SETTINGS, 0, 0, &sent);
     let (.., second) = told(&mut server, session_event::PEER_SETTINGS);
     assert!(entries(&second).contains(&(4, 65_536)));
     assert!(entries(&second).contains(&(2, 0)));
+    // One that only the application may know.
+    assert_eq!(entries(&second).last(), Some(&(0xf000, 9)));
 }
 
 #[test]

@@ -129,6 +129,11 @@ pub struct SessionOptions {
     /// Bytes of the dynamic table that answers are encoded with, if the peer allows as much. Default 4,096, as in Node
     /// (`maxDeflateDynamicTableSize`).
     pub encoder_table_size: u32,
+    /// An authority must be a host: see [`HeadRules::strict_host`](crate::h2::HeadRules::strict_host). Default yes.
+    pub strict_host: bool,
+    /// A request with too many fields, or too large ones, is answered with 431; else its stream is reset with
+    /// ENHANCE_YOUR_CALM, as in `node:http2`. Default yes.
+    pub answers_large_fields: bool,
     /// What is allowed beyond that.
     pub limits: SessionLimits,
 }
@@ -140,6 +145,8 @@ impl Default for SessionOptions {
             connection_window: 65_535,
             max_fields: 128,
             encoder_table_size: 4096,
+            strict_host: true,
+            answers_large_fields: true,
             limits: SessionLimits::default(),
         }
     }

@@ -89,7 +89,7 @@ impl Session {
         &mut self,
         entries: SettingsEntries<'_>,
         out: &mut Vec<u8>,
-    ) -> Result<Event, ConnectionError> {
+    ) -> Result<(), ConnectionError> {
         self.count(Flood::Settings)?;
         let mut peer = self.peer;
         for (setting, value) in entries {
@@ -106,7 +106,7 @@ impl Session {
             self.change_send_windows(change)?;
         }
         write_settings_ack(out);
-        Ok(Event::PeerSettings)
+        Ok(())
     }
 
     /// The peer has acknowledged the oldest of our settings (RFC 9113, section 6.5.3).
