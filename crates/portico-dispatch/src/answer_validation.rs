@@ -40,7 +40,7 @@ impl Dispatcher {
             true => client.exchanges.len() == 1,
             false => client
                 .exchanges
-                .last()
+                .back()
                 .is_some_and(|last| last.sequence == sequence),
         };
         let Some(exchange) = client
@@ -155,7 +155,7 @@ impl Dispatcher {
             self.commands.data(token, sequence, flags, b"");
             ended.push((token, sequence));
         } else if let Some(mut exchange) = self.take_exchange(token, sequence) {
-            exchange.release_upload();
+            exchange.upload = None;
             if let Some(index) = exchange.member() {
                 self.finish_one(index);
             }

@@ -7,7 +7,6 @@ use portico_engine::Shard;
 use crate::client::MemberIndex;
 use crate::dispatcher::Dispatcher;
 use crate::limits::{COPY_BYTES, TURN_BYTES};
-use crate::member::Closing;
 use crate::validation::Verdict;
 
 /// Memory for commands, kept from one turn to the next.
@@ -39,11 +38,11 @@ impl Dispatcher {
         let Some(member) = self.member(index) else {
             return;
         };
-        let asked = member.take_closing();
-        if asked.is_some() {
+        let all = std::mem::take(&mut member.close_all);
+        if std::mem::take(&mut member.close_idle) {
             self.close_idle(index);
         }
-        if asked == Some(Closing::All) {
+        if all {
             self.close_all(index);
         }
     }
@@ -54,11 +53,11 @@ impl Dispatcher {
             let Some(member) = self.member(index) else {
                 return;
             };
-            if member.is_broken() {
+            if member.broken {
                 return;
             }
             let Ok(copied) = copy(member, &mut buffer.bytes) else {
-                member.break_rules();
+                member.broken = true;
                 return;
             };
             if copied == 0 {
@@ -70,7 +69,7 @@ impl Dispatcher {
             };
             // The other side may have moved its position since.
             if whole == 0 || member.end.commands.take(whole).is_err() {
-                member.break_rules();
+                member.broken = true;
                 return;
             }
             member.made_room();

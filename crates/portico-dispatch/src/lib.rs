@@ -32,7 +32,6 @@ mod flow;
 mod framing;
 mod holding;
 mod host_wide;
-mod in_flight;
 mod limits;
 mod listening;
 mod member;

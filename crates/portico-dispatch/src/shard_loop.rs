@@ -173,7 +173,7 @@ impl Loop {
             if self
                 .dispatcher
                 .member(index)
-                .is_some_and(|member| member.is_broken())
+                .is_some_and(|member| member.broken)
             {
                 self.drop_broken(index);
             } else {
@@ -192,7 +192,7 @@ impl Loop {
         let Some(member) = self.dispatcher.member(index) else {
             return;
         };
-        if member.is_busy() || member.is_broken() || !member.active {
+        if member.is_busy() || member.broken || !member.active {
             return;
         }
         member.end.host().fall_asleep();
@@ -244,8 +244,7 @@ impl Loop {
         for index in &self.dispatcher.active {
             if let Some(Some(member)) = self.dispatcher.members.get(*index) {
                 member.end.host().fall_asleep();
-                nothing =
-                    nothing && !member.is_broken() && member.end.commands.available() == Ok(0);
+                nothing = nothing && !member.broken && member.end.commands.available() == Ok(0);
             }
         }
         if !nothing {

@@ -8,7 +8,6 @@
 //! * [`parsing`]: received bytes into events, which [`events`] writes; [`waiting`] those that wait for their responder
 //! * [`receiving`]: what the application says of bodies, and those that it had paused
 //! * [`responding`]: the application's records about answers; [`output`] frames their bodies
-//! * [`session`]: what is said of the session itself, both ways; [`pushing`]: answers that nobody has asked for
 //! * [`closing`]: the end of a connection, [`ending`] how far it has got
 //! * [`timeouts`]: what its peer must do in time, [`clocks`] since when
 
@@ -19,10 +18,8 @@ mod events;
 mod exchanges;
 mod output;
 mod parsing;
-mod pushing;
 mod receiving;
 mod responding;
-mod session;
 mod timeouts;
 mod waiting;
 
@@ -30,7 +27,6 @@ use portico_http::h2::{Session, SessionOptions, StreamKey};
 
 use crate::core::Core;
 use crate::limits::H2_QUEUED_BYTES;
-use crate::options::ListenerOptions;
 use crate::transport::Transport;
 use clocks::Clocks;
 use ending::Ending;
@@ -41,8 +37,6 @@ use exchanges::Exchanges;
 #[derive(Debug)]
 pub(crate) struct H2 {
     session: Session,
-    /// Whether the application is told of the session itself.
-    notifies: bool,
     /// Whether our settings have been sent.
     is_started: bool,
     /// Received, and not done with: a part of a frame, or what came while there was no event memory.
@@ -63,15 +57,9 @@ pub(crate) struct H2 {
 
 impl H2 {
     /// A connection that has received nothing.
-    pub(crate) fn new(options: &ListenerOptions, now_ms: u64) -> Self {
-        let session = SessionOptions {
-            strict_host: options.strict_host,
-            answers_large_fields: !options.notify_session,
-            ..options.http2
-        };
+    pub(crate) fn new(options: &SessionOptions, now_ms: u64) -> Self {
         Self {
-            session: Session::new(&session, now_ms),
-            notifies: options.notify_session,
+            session: Session::new(options, now_ms),
             is_started: false,
             rest: Vec::new(),
             held: false,

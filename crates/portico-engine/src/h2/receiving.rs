@@ -115,7 +115,7 @@ impl H2 {
             let _ = self.session.reset(exchange.key, code, out);
             let is_told = exchange.waiting.is_none() && !exchange.is_untold;
             if exchange.waiting.is_some() {
-                core.agenda.cancel(name.0, name.1);
+                core.cancelled.push(name);
             }
             self.exchanges.remove(sequence);
             if !is_told {

@@ -97,12 +97,13 @@ impl H2 {
             return Ok(());
         }
         if self.clocks.is_input_late {
-            let reason = "a frame or a field block takes too long";
+            let reason = b"a frame or a field block takes too long";
             let (code, last) = (ErrorCode::ENHANCE_YOUR_CALM, self.session.last_stream());
             let out = transport.buffer(core);
-            self.session.go_away(last, code, reason.as_bytes(), out);
+            self.session.go_away(last, code, reason, out);
             self.clocks.is_due = false;
-            return self.session_failed(transport, core, events, (code, reason));
+            self.fail(transport, core);
+            return Ok(());
         }
         loop {
             let now_ms = core.clock.now_ms();
@@ -113,10 +114,9 @@ impl H2 {
                 }
                 Ok(Some(_)) => {}
                 Ok(None) => break,
-                Err(error) => {
-                    self.clocks.is_due = false;
-                    let why = (error.code, error.reason);
-                    return self.session_failed(transport, core, events, why);
+                Err(_) => {
+                    self.fail(transport, core);
+                    break;
                 }
             }
         }

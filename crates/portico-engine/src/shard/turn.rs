@@ -6,8 +6,7 @@ use portico_channel::layout::timeout_kind;
 
 use super::Shard;
 use crate::TurnOutcome;
-use crate::agenda::PendingEvent;
-use crate::core::Core;
+use crate::core::{Core, PendingEvent};
 use crate::limits::READY_PER_TURN;
 use crate::offer::Turn;
 use crate::stop::Stop;
@@ -31,7 +30,9 @@ impl Shard {
         turn: &mut Turn<'_, '_>,
     ) -> Result<TurnOutcome, usize> {
         self.core.clock.update();
-        self.tell_cancelled(turn);
+        if !self.core.cancelled.is_empty() {
+            self.tell_cancelled(turn);
+        }
         self.write_pending(turn.events)?;
         let mut full = false;
         if !self.starved {
@@ -46,6 +47,7 @@ impl Shard {
             self.write_pending(turn.events)?;
         }
         let result = self.drive_work(turn);
+        self.make_own_requests(turn);
         self.flush(self.answers_follow);
         result?;
         self.write_pending(turn.events)?;
@@ -65,7 +67,7 @@ impl Shard {
             others,
             ..
         } = self;
-        let Core { epoll, agenda, .. } = core;
+        let Core { epoll, work, .. } = core;
         let count = epoll.wait(ready, Some(wait), |ready| {
             let Ok(token) = u32::try_from(ready.token) else {
                 others.push(ready.token);
@@ -73,7 +75,7 @@ impl Shard {
             };
             if let Some(connection) = connections.find(token) {
                 connection.transport.note_ready(ready);
-                connection.transport.schedule_in(agenda);
+                connection.transport.schedule_in(work);
             }
         });
         if !wait.is_zero() {
@@ -106,14 +108,14 @@ impl Shard {
         let Self {
             core, connections, ..
         } = self;
-        for index in 0..core.agenda.work_len() {
-            if let Some(token) = core.agenda.work_at(index)
+        for index in 0..core.work.len() {
+            if let Some(&token) = core.work.get(index)
                 && let Some(connection) = connections.find(token)
             {
                 connection.transport.flush_if_possible(core);
             }
         }
-        core.agenda.has_unsent()
+        !core.dirty.is_empty()
     }
 
     /// Readiness of what is not a connection.
@@ -133,8 +135,8 @@ impl Shard {
 
     /// Drives each connection on the list of work once.
     fn drive_work(&mut self, turn: &mut Turn<'_, '_>) -> Result<(), usize> {
-        for _ in 0..self.core.agenda.work_len() {
-            let Some(token) = self.core.agenda.take_work() else {
+        for _ in 0..self.core.work.len() {
+            let Some(token) = self.core.work.pop_front() else {
                 break;
             };
             let Some(connection) = self.connections.find(token) else {
@@ -167,8 +169,8 @@ impl Shard {
     /// Sends for every connection that has output. With `answers_follow` session tickets wait for the answer to the
     /// request that came with the end of the handshake: one send less for such a connection.
     fn flush(&mut self, answers_follow: bool) {
-        let mut unsent = self.core.agenda.take_unsent();
-        unsent.retain(|&token| {
+        let mut dirty = std::mem::take(&mut self.core.dirty);
+        dirty.retain(|&token| {
             let Some(connection) = self.connections.find(token) else {
                 return false;
             };
@@ -180,8 +182,8 @@ impl Shard {
             }
             false
         });
-        // Ending a connection enters none.
-        self.core.agenda.keep_unsent(unsent);
+        // Ending a connection makes none dirty.
+        self.core.dirty = dirty;
     }
 
     pub(super) fn handle_expired(&mut self) {
@@ -214,8 +216,14 @@ impl Shard {
                 .deadline_passed(&mut self.core, deadline_ms)
             {
                 Expired::Nothing => {}
-                Expired::Tell(kind) => self.core.agenda.tell(PendingEvent::Timeout { token, kind }),
-                Expired::TellUnreadEnd => self.core.agenda.tell(PendingEvent::UnreadEnd { token }),
+                Expired::Tell(kind) => self
+                    .core
+                    .pending
+                    .push_back(PendingEvent::Timeout { token, kind }),
+                Expired::TellUnreadEnd => self
+                    .core
+                    .pending
+                    .push_back(PendingEvent::UnreadEnd { token }),
                 Expired::Close => self.end_connection(token, Stop::Close(0)),
             }
         }
@@ -263,7 +271,7 @@ impl Shard {
         {
             if connection.is_request_late(core, headers_ms, request_ms) {
                 let kind = timeout_kind::REQUEST;
-                core.agenda.tell(PendingEvent::Timeout {
+                core.pending.push_back(PendingEvent::Timeout {
                     token: connection.transport.token(),
                     kind,
                 });
