@@ -11,6 +11,11 @@ import { startHost } from '../support/start-host.mjs';
 const APP = 'host/apps/member.cjs';
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
+/** Resolves when `isSo` does with true. */
+async function until(isSo) {
+  while (!(await isSo())) await pause(20);
+}
+
 /**
  * Pipelines `count` requests, uploads and others in turn, of which the last has sent half of its body. `finish` sends
  * the other half and resolves with all answers.
@@ -99,6 +104,34 @@ describe('kill -9', () => {
       assert.equal(echoed, uploads * 200_000, 'bytes of the echoes');
     }
   });
+
+  for (const [name, first] of [
+    ['a request', 'GET /name HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['an upload', 'POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nname'],
+  ]) {
+    test(`${name} that moves to a process which has answered the last of its connection is answered, too`, { timeout: 60_000 }, async (t) => {
+      const host = await startHost(t);
+      const processOf = async (pid) => (await host.status()).prefixes[0].processes.find((process) => process.pid === pid);
+      const stopped = await host.member(APP, `http://*:${host.port}/`);
+      stopped.child.kill('SIGSTOP');
+      const socket = net.connect(host.port, '127.0.0.1').setEncoding('latin1');
+      let text = '';
+      socket.on('data', (part) => (text += part));
+      socket.write(first);
+      await until(async () => (await processOf(stopped.pid)).untaken === 1);
+      const other = await host.member(APP, `http://*:${host.port}/`, { args: ['name'] });
+      // It looks at its socket, which ends behind the answer.
+      socket.write('GET /facts HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+      await until(async () => {
+        const { requests, in_flight: inFlight } = await processOf(other.pid);
+        return requests === 1 && inFlight === 0;
+      });
+      const closed = once(socket, 'close');
+      await stopped.kill('SIGKILL');
+      await closed;
+      assert.match(text, /^HTTP\/1\.1 200 OK[^]*name[^]*HTTP\/1\.1 200 OK[^]*remoteAddress/);
+    });
+  }
 
   test('again and again under load: each request is complete, 502 or 503', async (t) => {
     const host = await startHost(t);

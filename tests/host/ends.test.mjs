@@ -85,6 +85,31 @@ test('a client that ends its side behind a body that no handler reads, and more 
   await eventually(async () => (await inFlight()) === 0, 'its places are free', 60_000);
 });
 
+// What the handler did before it threw, and all that its client reads: the next request is refused, whatever can still be written.
+const FAILED = {
+  nothing: /^HTTP\/1\.1 400 Bad Request\r\n[^]*\r\n\r\n$/,
+  begun: /^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\n5\r\nbegun\r\n$/,
+  ended: /^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\nendedHTTP\/1\.1 400 Bad Request\r\n[^]*\r\n\r\n$/,
+};
+
+for (const [before, expected] of Object.entries(FAILED)) {
+  test(`a listener of 'clientError' answers behind a handler that threw, of whose answer it had ${before}`, async (t) => {
+    const host = await startHost(t);
+    const member = await host.member('host/apps/failing.cjs', `http://*:${host.port}/`);
+    const socket = net.connect(host.port, '127.0.0.1').setEncoding('latin1');
+    t.after(() => socket.destroy());
+    let text = '';
+    const closed = once(socket.on('data', (part) => (text += part)).on('error', () => undefined), 'close');
+    socket.write(GET(`/${before}`));
+    await eventually(() => member.output().includes(`caught ${before}`) && (before === 'nothing' || text.includes(before)), 'it has thrown');
+    socket.write(GET('/next'));
+    await closed;
+    assert.match(text, expected);
+    assert.match(member.output(), new RegExp(`^listening\ncaught ${before}\nclientError HPE_CB_HEADERS_COMPLETE$`));
+    assert.equal(await curl(`${host.url}/next`), 'next');
+  });
+}
+
 test('a registration that is refused leaves no socket', async (t) => {
   const host = await startHost(t);
   const member = await host.member('host/apps/refused.cjs', `http://*:${host.port}/`);

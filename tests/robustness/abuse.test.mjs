@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { test } from 'node:test';
 import { eventually, raw, request } from '../support/clients.mjs';
+import { limitDescriptors, openDescriptors } from '../support/process-facts.mjs';
 import { startApp } from '../support/start-app.mjs';
 
 const APP = 'robustness/apps/victim.cjs';
@@ -108,6 +109,34 @@ test('2,000 connections at once are held and released', async (t) => {
   for (const socket of sockets) socket.destroy();
   await assertHealthy(url);
 });
+
+for (const [drive, env] of Object.entries({ inline: {}, 'on a thread': { PORTICO_THREADS: '1' } })) {
+  test(`a server that has no descriptor left serves those it has, and all of them afterwards (${drive})`, async (t) => {
+    const { url, port, pid } = await startApp(t, APP, { env });
+    await assertHealthy(url);
+    const limit = openDescriptors(pid) + 20;
+    limitDescriptors(pid, limit);
+    const known = net.connect(port, '127.0.0.1').on('error', () => {});
+    const gone = once(known, 'close').then(() => ['closed']);
+    const isAnswered = async () => {
+      known.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      const [answer] = await Promise.race([once(known, 'data'), gone]);
+      return String(answer).startsWith('HTTP/1.1 200 OK\r\n');
+    };
+    assert.equal(await isAnswered(), true);
+    const sockets = Array.from({ length: 60 }, () => net.connect(port, '127.0.0.1').on('error', () => {}));
+    for (const socket of sockets) socket.write('GET /never HTTP/1.1\r\nHost: a\r\n\r\n');
+    await eventually(async () => await isAnswered() && openDescriptors(pid) >= limit, 'no descriptor is left');
+    // Beyond the pause behind an attempt that failed.
+    for (let turn = 0; turn < 5; turn += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      assert.equal(await isAnswered(), true);
+    }
+    known.destroy();
+    for (const socket of sockets) socket.destroy();
+    await assertHealthy(url);
+  });
+}
 
 test('slow heads and slow bodies are ended in time', async (t) => {
   const { url, port } = await start(t);

@@ -1,5 +1,6 @@
 // What the kernel says of a running process (proc(5)).
 
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 
 /** Resident memory in bytes. */
@@ -11,6 +12,14 @@ export const peakBytes = (pid) => statusBytes(pid, 'VmHWM');
 /** Makes the kernel forget the peak. */
 export function resetPeak(pid) {
   writeFileSync(`/proc/${pid}/clear_refs`, '5');
+}
+
+/** How many descriptors are open. */
+export const openDescriptors = (pid) => readdirSync(`/proc/${pid}/fd`).length;
+
+/** Bounds the number of descriptors; those that are open already count. */
+export function limitDescriptors(pid, count) {
+  execFileSync('prlimit', ['--pid', String(pid), `--nofile=${count}:${count}`]);
 }
 
 /** How many sockets are open. */

@@ -7,6 +7,8 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use portico_host::applications::MAX_INSTANCES;
 
+use crate::logs::LogsArguments;
+
 /// One port, many processes: the host of Portico.
 #[derive(Debug, Parser)]
 #[command(
@@ -63,6 +65,8 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Show what an application's processes wrote
+    Logs(LogsArguments),
     /// Start an application that was stopped, or has failed
     Start {
         /// Its name

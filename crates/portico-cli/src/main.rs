@@ -8,6 +8,7 @@ mod arguments;
 mod ask;
 mod cache;
 mod host;
+mod logs;
 mod run;
 mod show;
 mod status;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         Command::Cache(command) => cache::run(socket, command),
         Command::List { json } => applications::list(socket, json),
         Command::Describe { name, json } => applications::describe(socket, name, json),
+        Command::Logs(arguments) => logs::run(socket, &arguments),
         Command::Start { name } => applications::change(socket, ApplicationCommand::Start { name }),
         Command::Restart { name } => {
             applications::change(socket, ApplicationCommand::Restart { name })

@@ -89,6 +89,11 @@ fn specification(arguments: RunArguments) -> Result<Specification, Failed> {
         output,
         // 0: no limit.
         hang_timeout: arguments.hang_timeout.filter(|time| !time.is_zero()),
+        max_memory: None,
+        max_heap: None,
+        max_age: None,
+        wait_ready: false,
+        shutdown_message: false,
         max_requests: arguments.max_requests.filter(|count| *count > 0),
         policy: Policy {
             // A program that serves nothing has nothing to be ready for.

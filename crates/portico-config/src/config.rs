@@ -96,6 +96,9 @@ impl Config {
                 *file = folder.join(PathBuf::from(&*file));
             }
         }
+        if let Some(own) = &mut config.host.log_directory {
+            *own = folder.join(PathBuf::from(&*own));
+        }
         for application in &mut config.applications {
             let own = application.directory.get_or_insert_default();
             *own = folder.join(PathBuf::from(&*own));

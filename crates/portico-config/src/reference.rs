@@ -19,10 +19,10 @@ option has a default, and an empty file is a valid configuration.
 - Prefixes are explained in [url-prefixes.md](url-prefixes.md).
 - *Applies* says when a changed option takes effect in a running host: at once, for new connections, by replacing the
   application's workers one after the other (new workers), or when the host is started or upgraded.
-- *From* says whose default it is: Node's, HTTP.SYS's, IIS's, or Portico's own.
+- *From* says whose default it is: Node's, HTTP.SYS's, IIS's, PM2's, or Portico's own.
 ";
 
-const SECTIONS: [(&str, &str, &str); 10] = [
+const SECTIONS: [(&str, &str, &str); 9] = [
     ("host", "[host]", "The host itself."),
     (
         "listener",
@@ -49,11 +49,6 @@ const SECTIONS: [(&str, &str, &str); 10] = [
         "site",
         "[[site]]",
         "What holds for one prefix. An `https` prefix needs a certificate for its port and name.",
-    ),
-    (
-        "site.cache",
-        "[[site.cache]]",
-        "What is kept of the answers of the `[[site]]` above it ([cache.md](cache.md)).",
     ),
     (
         "reservation",

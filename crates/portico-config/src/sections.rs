@@ -11,10 +11,9 @@ use crate::address::ListenAddress;
 use crate::affinity::Affinity;
 use crate::fields::Fields;
 use crate::kinds::{
-    ADDRESS, APPLICATION_NAME, AffinityRule, Choice, CommandLine, Count, EXTENSION, FileMode, Flag,
-    Id, InstanceCount, Instances, List, OneOrMany, Optional, PATH, PATH_PATTERN, PREFIX, QueryKey,
-    SERVER_NAME, SiteCache, SiteQueue, Size, TEXT, TOKEN, Time, UserOrGroup, Variables,
-    VaryByQuery,
+    ADDRESS, APPLICATION_NAME, AffinityRule, Choice, CommandLine, Count, FileMode, Flag, Id,
+    InstanceCount, Instances, List, OneOrMany, Optional, PATH, PREFIX, SERVER_NAME, SiteQueue,
+    Size, TEXT, Time, UserOrGroup, Variables,
 };
 use crate::row::{Applies, Row};
 use crate::section::{entries, section, settings};
@@ -42,26 +41,6 @@ pub enum HttpVersion {
 const HTTP_VERSION: Choice<HttpVersion> =
     Choice(&[("h2", HttpVersion::Http2), ("http/1.1", HttpVersion::Http1)]);
 
-/// Where else kept answers may be kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CacheLocation {
-    /// As the application says.
-    AsAnswered,
-    /// Anywhere.
-    Any,
-    /// At the client.
-    Client,
-    /// On this server alone.
-    Server,
-}
-
-const CACHE_LOCATION: Choice<CacheLocation> = Choice(&[
-    ("as-answered", CacheLocation::AsAnswered),
-    ("any", CacheLocation::Any),
-    ("client", CacheLocation::Client),
-    ("server", CacheLocation::Server),
-]);
-
 settings! {
     /// `[host]`: the host itself.
     HostOptions: "host";
@@ -71,6 +50,8 @@ settings! {
         "Engine threads, each with its own listeners, connections and timers. 0: one for each core.";
     drain_timeout: Duration = seconds(30), Time(NONE..=HOUR), "Portico", AtOnce,
         "How long a host that stops, or an application that leaves, may take to finish what it has begun.";
+    log_directory: Option<PathBuf> = None, Optional(PATH, "/var/log/portico of root's host, else logs beside the state file"), "Portico", Restart,
+        "Where the output of applications goes, each in a folder of its own. A path that does not begin with a slash starts at the folder of the configuration file.";
     idle_exit: Duration = seconds(5), Time(SECOND..=DAY), "Portico", AtOnce,
         "How long a host that was started on demand stays after the last registration has gone.";
     unreserved: Unreserved = Unreserved::Allow,
@@ -186,35 +167,6 @@ entries! {
         "Whether a GET, HEAD or OPTIONS request without a body goes to another process if the one that took it ended before it answered. Otherwise: 502.";
     affinity: Option<Affinity> = Some(None), Optional(AffinityRule, "none"), "Portico", AtOnce,
         "What ties a client to one process: a cookie, a header field, or a segment of the path (counted from 1). Without it each request goes to the process with the least to do.";
-    cache: Vec<SiteCacheRule> = Some(Vec::new()), SiteCache, "Portico", AtOnce,
-        "What is kept of its answers, beside those that ask for it. \"standard\": what their own Cache-Control allows.";
-}
-
-entries! {
-    /// `[[site.cache]]`: what is kept of a site's answers.
-    SiteCacheRule: "site.cache";
-    path: Option<String> = Some(None), Optional(PATH_PATTERN, "all paths"), "Portico", AtOnce,
-        "Paths that the rule is for, as clients send them, without the query. Of the rules that match, the first holds. None holds for a path that applications may take for another: with \";\", a backslash, \"..\", or an escaped slash or dot.";
-    extensions: Vec<String> = Some(Vec::new()), List(EXTENSION), "IIS", AtOnce,
-        "What the path ends with behind a dot, for it to be of the rule.";
-    duration: Option<Duration> = Some(None), Optional(Time(Duration::from_millis(1)..=DAY), "as each answer says"), "IIS", AtOnce,
-        "How long answers are kept whose status allows it. Without it, as their own Cache-Control says.";
-    vary_by_query: QueryKey = Some(QueryKey::All), VaryByQuery, "IIS", AtOnce,
-        "Parameters of the query that tell answers apart. Others count for nothing.";
-    vary_by_header: Vec<String> = Some(Vec::new()), List(TOKEN), "IIS", AtOnce,
-        "Header fields of requests that tell answers apart, beside those of their Vary.";
-    location: CacheLocation = Some(CacheLocation::AsAnswered), CACHE_LOCATION, "IIS", AtOnce,
-        "What the Cache-Control of kept answers says to others: as the application says; that anybody may keep them for as long; the client alone; or that they are kept on this server only. Needs duration.";
-    min_hits: u8 = Some(1), Count(1..=255), "IIS", AtOnce,
-        "Requests for a URL that must have come within min_hits_period before its answer is kept. IIS waits for 2.";
-    min_hits_period: Duration = Some(seconds(10)), Time(SECOND..=HOUR), "IIS", AtOnce,
-        "See min_hits.";
-    bypass_cookies: Vec<String> = Some(Vec::new()), List(TOKEN), "Portico", AtOnce,
-        "A request with a cookie of such a name is answered by the application, and its answer is not kept.";
-    bypass_headers: Vec<String> = Some(Vec::new()), List(TOKEN), "Portico", AtOnce,
-        "The same of header fields.";
-    strip_set_cookie: bool = Some(false), Flag, "Portico", AtOnce,
-        "Whether answers that set cookies are kept, without these. The first client gets them, others don't. Otherwise such answers are not kept.";
 }
 
 entries! {
@@ -273,8 +225,24 @@ entries! {
         "Whether a worker's successor is ready before the worker is told to go. Programs of which there may never be two at once need false; requests wait meanwhile.";
     max_requests: u64 = Some(0), Count(0..=u64::MAX), "IIS", AtOnce,
         "Requests after which a worker is replaced. The host looks once a second. 0: no limit.";
+    max_memory: u64 = Some(0), Size(0..=1024 * 1024 * MIB), "IIS", AtOnce,
+        "Resident memory of a worker's processes that serve, and of the one that was started. A worker that has more, three seconds in a row, is replaced. 0B: no limit.";
+    max_heap: u64 = Some(0), Size(0..=1024 * 1024 * MIB), "Portico", AtOnce,
+        "JavaScript's heap in use, of the process that has most, beyond which a worker is replaced. 0B: no limit.";
+    max_age: Duration = Some(NONE), Time(NONE..=seconds(3660 * 24 * 3600)), "Portico", AtOnce,
+        "The age at which a worker is replaced, or up to a tenth of it before, so that not all are at once. 0s: no limit. IIS has 29 hours.";
+    wait_ready: bool = Some(false), Flag, "PM2", AtOnce,
+        "Whether a worker is ready when its program says process.send('ready'). Until then it gets no requests. Otherwise it is when it serves its prefixes.";
+    shutdown_message: bool = Some(false), Flag, "PM2", AtOnce,
+        "Whether a program is told to end by the message 'shutdown' in place of SIGTERM, if it listens to 'message' on process.";
     hang_timeout: Duration = Some(NONE), Time(NONE..=DAY), "Portico", AtOnce,
-        "How long a worker may take none of the requests that are there for it. Beyond, it is killed and replaced. 0s: no limit.";
+        "How long a worker may take none of the requests that are there for it, or its event loop may not turn. Beyond, it is killed and replaced. 0s: no limit.";
+    log_max_size: u64 = Some(10 * MIB), Size(KIB..=64 * 1024 * MIB), "Portico", Workers,
+        "Bytes of a log. A full one is put behind, as SLOT.log.1, and those before it move on.";
+    log_files: u32 = Some(10), Count(0..=10_000), "Portico", Workers,
+        "How many logs of each slot are kept behind the one that is written.";
+    log_max_age: Duration = Some(seconds(30 * 24 * 3600)), Time(HOUR..=seconds(3660 * 24 * 3600)), "Portico", Workers,
+        "How long a log that was put behind is kept after its last line.";
     rapid_failures: u32 = Some(5), Count(1..=1000), "IIS", AtOnce,
         "Failures within rapid_failure_window from which on restarts wait: a second, then twice as long each time, up to a minute.";
     rapid_failure_window: Duration = Some(seconds(300)), Time(SECOND..=DAY), "IIS", AtOnce,

@@ -40,7 +40,7 @@ impl Dispatcher {
             true => client.exchanges.len() == 1,
             false => client
                 .exchanges
-                .back()
+                .last()
                 .is_some_and(|last| last.sequence == sequence),
         };
         let Some(exchange) = client
@@ -155,7 +155,7 @@ impl Dispatcher {
             self.commands.data(token, sequence, flags, b"");
             ended.push((token, sequence));
         } else if let Some(mut exchange) = self.take_exchange(token, sequence) {
-            exchange.upload = None;
+            exchange.release_upload();
             if let Some(index) = exchange.member() {
                 self.finish_one(index);
             }

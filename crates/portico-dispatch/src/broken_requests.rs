@@ -56,7 +56,7 @@ impl Dispatcher {
                 continue;
             };
             let is_due = client.refusal.is_some() || !client.error.is_empty();
-            if !is_due || client.tunnel.is_some() {
+            if !is_due || client.tunnel().is_some() {
                 continue;
             }
             // A request in its queue has its patience. What is on its way to the client has the engine's time.
@@ -79,7 +79,7 @@ impl Dispatcher {
         };
         let mut exchanges = client.exchanges.iter();
         let has_begun = exchanges.any(|exchange| exchange.answer.has_begun());
-        if has_begun || client.tunnel.is_some() {
+        if has_begun || client.tunnel().is_some() {
             self.commands.write(0, command::Destroy { token }, &[]);
             return;
         }
@@ -90,6 +90,6 @@ impl Dispatcher {
 }
 
 fn progress(client: &Client) -> Option<Progress> {
-    let first = client.exchanges.front()?;
+    let first = client.exchanges.first()?;
     Some((first.sequence, first.flow))
 }

@@ -10,6 +10,7 @@ use portico_sys::{Address, Family};
 
 use crate::exchange::Exchange;
 use crate::flow::{Ack, Flow};
+use crate::in_flight::InFlight;
 use crate::listening::Admission;
 use crate::peer_end::PeerEnd;
 use crate::uploads::Source;
@@ -33,17 +34,17 @@ pub(crate) struct Client {
     pub(crate) known: Vec<MemberIndex>,
     /// Whether its exchanges are streams: they end alone, in any order, and each is told of by itself (HTTP/2).
     pub(crate) has_streams: bool,
-    /// Requests in flight, in the order of their numbers.
-    pub(crate) exchanges: VecDeque<Exchange>,
+    /// Requests in flight.
+    pub(crate) exchanges: InFlight,
     /// Acknowledgements that are due, in the order of the answers.
     pub(crate) acks: VecDeque<Ack>,
     /// Who took it over as a byte stream.
-    pub(crate) tunnel: Option<MemberIndex>,
+    tunnel: Option<MemberIndex>,
     /// Output of the tunnel, or of whoever answers a broken request.
     pub(crate) raw: Flow,
     /// Bodies that are still coming though their requests have been answered or are a tunnel's; without streams, one at
     /// most.
-    pub(crate) trailing: Vec<Trailing>,
+    trailing: Vec<Trailing>,
     /// Who answers its broken request.
     pub(crate) refuser: Option<MemberIndex>,
     /// It ends behind an answer that has been given: what is asked behind it gets no answer.
@@ -53,7 +54,7 @@ pub(crate) struct Client {
     /// `CLIENT_ERROR` of the last request, until that request's turn comes.
     pub(crate) error: Vec<u8>,
     /// Who wants no more of the tunnel's bytes for now.
-    pub(crate) tunnel_hold: Hold,
+    tunnel_hold: Hold,
     /// What is known of the end of the client's side.
     pub(crate) peer_end: PeerEnd,
     /// A member has set an inactivity timeout.
@@ -62,11 +63,11 @@ pub(crate) struct Client {
 
 /// A body that is still coming though its request has been answered, or is a tunnel's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Trailing {
-    pub(crate) sequence: u32,
+struct Trailing {
+    sequence: u32,
     /// Who has answered the request or has the tunnel, and wants the body.
-    pub(crate) owner: MemberIndex,
-    pub(crate) hold: Hold,
+    owner: MemberIndex,
+    hold: Hold,
 }
 
 /// Who wants no more of the bytes that are arriving: of one body, or of the tunnel. It is about these bytes alone and
@@ -102,7 +103,7 @@ impl Client {
             opening: open.record().as_bytes().to_vec(),
             known: Vec::new(),
             has_streams: false,
-            exchanges: VecDeque::new(),
+            exchanges: InFlight::default(),
             acks: VecDeque::new(),
             tunnel: None,
             raw: Flow::default(),
@@ -117,24 +118,9 @@ impl Client {
         }
     }
 
+    /// The request of a number, if it is in flight.
     pub(crate) fn exchange(&mut self, sequence: u32) -> Option<&mut Exchange> {
-        let place = self.place_of(sequence)?;
-        self.exchanges.get_mut(place)
-    }
-
-    /// Where a request is among those in flight. Without streams their numbers follow each other but for those that the
-    /// host has answered itself; those of streams grow.
-    pub(crate) fn place_of(&self, sequence: u32) -> Option<usize> {
-        let first = self.exchanges.front()?.sequence;
-        let distance = sequence.wrapping_sub(first);
-        let guess = usize::try_from(distance).unwrap_or(usize::MAX);
-        let is_there = |exchange: &Exchange| exchange.sequence == sequence;
-        if self.exchanges.get(guess).is_some_and(is_there) {
-            return Some(guess);
-        }
-        let by_distance = |exchange: &Exchange| exchange.sequence.wrapping_sub(first);
-        let found = self.exchanges.binary_search_by_key(&distance, by_distance);
-        found.ok()
+        self.exchanges.find_mut(sequence)
     }
 
     /// Whether a member has a say in the connection: a request of its own, the tunnel, or a broken request.
@@ -153,7 +139,10 @@ impl Client {
     /// What is arriving: the requests whose bodies come, and 0 for a tunnel's bytes, which may begin behind a body.
     pub(crate) fn arriving(&self) -> impl Iterator<Item = u32> {
         let trailing = self.trailing.iter().map(|rest| rest.sequence);
-        let receiving = self.exchanges.iter().filter(|exchange| exchange.receiving);
+        let receiving = self
+            .exchanges
+            .iter()
+            .filter(|exchange| exchange.is_receiving());
         let tunnel = self.tunnel.filter(|_| self.trailing.is_empty());
         trailing
             .chain(receiving.map(|exchange| exchange.sequence))
@@ -168,8 +157,8 @@ impl Client {
         if let Some(rest) = self.trailing.iter().find(|rest| rest.sequence == sequence) {
             return Some(rest.owner);
         }
-        let exchange = self.exchanges.get(self.place_of(sequence)?)?;
-        exchange.member().filter(|_| exchange.receiving)
+        let exchange = self.exchanges.find(sequence)?;
+        exchange.member().filter(|_| exchange.is_receiving())
     }
 
     /// Who gets the bytes that are read from a connection without streams.
@@ -187,13 +176,61 @@ impl Client {
             let is_arriving = self.tunnel.is_some() && self.trailing.is_empty();
             return is_arriving.then_some(&mut self.tunnel_hold);
         }
-        if let Some(place) = self.place_of(sequence) {
-            let exchange = self.exchanges.get_mut(place)?;
-            return exchange.receiving.then_some(&mut exchange.hold);
+        if let Some(exchange) = self.exchanges.find_mut(sequence) {
+            return exchange.body_hold();
         }
-        let rest = self.trailing.iter_mut();
-        let mut rest = rest.filter(|rest| rest.sequence == sequence);
-        rest.next().map(|rest| &mut rest.hold)
+        let mut rest = self.trailing.iter_mut();
+        let rest = rest.find(|rest| rest.sequence == sequence);
+        rest.map(|rest| &mut rest.hold)
+    }
+
+    /// Who took the connection over as a byte stream.
+    pub(crate) fn tunnel(&self) -> Option<MemberIndex> {
+        self.tunnel
+    }
+
+    /// A member takes the connection over with its last request: as a byte stream at once, or from the end of that
+    /// request's body on.
+    pub(crate) fn begin_tunnel(&mut self, owner: MemberIndex, behind: Option<u32>) {
+        self.trailing.clear();
+        if let Some(sequence) = behind {
+            self.trail(sequence, owner, Hold::default());
+        }
+        self.tunnel = Some(owner);
+        self.tunnel_hold = Hold::default();
+        // The engine forgets them: their turn never comes.
+        self.exchanges.clear();
+    }
+
+    /// The member that had the tunnel is gone.
+    pub(crate) fn abandon_tunnel(&mut self) {
+        self.tunnel = None;
+    }
+
+    /// The rest of a request's body is still coming though it has been answered.
+    pub(crate) fn trail(&mut self, sequence: u32, owner: MemberIndex, hold: Hold) {
+        self.trailing.push(Trailing {
+            sequence,
+            owner,
+            hold,
+        });
+    }
+
+    /// A member wants none of the bodies any more whose requests it has answered. Their numbers.
+    pub(crate) fn drop_trailing_of(&mut self, member: MemberIndex) -> Vec<u32> {
+        let dropped = self.trailing.extract_if(.., |rest| rest.owner == member);
+        dropped.map(|rest| rest.sequence).collect()
+    }
+
+    /// No more of anything that is arriving comes. Who wanted the rest of a body.
+    pub(crate) fn end_arriving(&mut self) -> Option<MemberIndex> {
+        let trailing = self.trailing.pop();
+        self.trailing.clear();
+        self.tunnel_hold = Hold::default();
+        if let Some(last) = self.exchanges.last_mut() {
+            last.forget_hold();
+        }
+        trailing.map(|rest| rest.owner)
     }
 
     /// The body of an answered request has come to its end, or never will. Who wanted it.

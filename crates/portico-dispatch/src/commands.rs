@@ -7,6 +7,7 @@ use portico_engine::Shard;
 use crate::client::MemberIndex;
 use crate::dispatcher::Dispatcher;
 use crate::limits::{COPY_BYTES, TURN_BYTES};
+use crate::member::Closing;
 use crate::validation::Verdict;
 
 /// Memory for commands, kept from one turn to the next.
@@ -38,11 +39,11 @@ impl Dispatcher {
         let Some(member) = self.member(index) else {
             return;
         };
-        let all = std::mem::take(&mut member.close_all);
-        if std::mem::take(&mut member.close_idle) {
+        let asked = member.take_closing();
+        if asked.is_some() {
             self.close_idle(index);
         }
-        if all {
+        if asked == Some(Closing::All) {
             self.close_all(index);
         }
     }
@@ -53,11 +54,11 @@ impl Dispatcher {
             let Some(member) = self.member(index) else {
                 return;
             };
-            if member.broken {
+            if member.is_broken() {
                 return;
             }
             let Ok(copied) = copy(member, &mut buffer.bytes) else {
-                member.broken = true;
+                member.break_rules();
                 return;
             };
             if copied == 0 {
@@ -69,7 +70,7 @@ impl Dispatcher {
             };
             // The other side may have moved its position since.
             if whole == 0 || member.end.commands.take(whole).is_err() {
-                member.broken = true;
+                member.break_rules();
                 return;
             }
             member.made_room();

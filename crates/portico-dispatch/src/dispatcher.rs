@@ -11,7 +11,7 @@ use portico_channel::{CommandWriter, EventWriter, IdMap};
 use crate::answers::Refusal;
 use crate::broken_requests::BrokenClient;
 use crate::caching::Caching;
-use crate::client::{Clients, MemberIndex, Trailing};
+use crate::client::{Clients, MemberIndex};
 use crate::exchange::{Exchange, Stage};
 use crate::flow::Flow;
 use crate::host_wide::HostWide;
@@ -202,10 +202,10 @@ impl Dispatcher {
         let is_last = client.is_none_or(|client| client.exchanges.is_empty());
         let is_stream = exchange.traits.has_stream;
         // A stream ends alone. What still comes of its body is dropped.
-        let ends = !is_stream && (exchange.receiving || refusal.ends_connection());
+        let ends = !is_stream && (exchange.is_receiving() || refusal.ends_connection());
         let keep =
             (is_stream || exchange.traits.keep_alive) && !ends && !(self.draining && is_last);
-        if is_stream && exchange.receiving {
+        if is_stream && exchange.is_receiving() {
             let sequence = exchange.sequence;
             self.commands
                 .write(0, command::Discard { token, sequence }, &[]);
@@ -239,7 +239,7 @@ impl Dispatcher {
         let Some(client) = self.clients.find(token) else {
             return;
         };
-        let Some(first) = client.exchanges.front_mut() else {
+        let Some(first) = client.exchanges.first_mut() else {
             if let Some(bytes) = client.refusal.take() {
                 self.commands.raw(token, 0, bytes);
                 self.commands
@@ -256,7 +256,7 @@ impl Dispatcher {
                     self.place(token, sequence, queue, &records);
                 }
             }
-            Stage::With(index) if first.receiving && !client.error.is_empty() => {
+            Stage::With(index) if first.is_receiving() && !client.error.is_empty() => {
                 client.refuser = Some(index);
                 let error = std::mem::take(&mut client.error);
                 self.tell(index, &error);
@@ -273,18 +273,13 @@ impl Dispatcher {
         let Some(client) = clients.find(token) else {
             return;
         };
-        let place = client.place_of(sequence);
-        let Some(mut exchange) = place.and_then(|place| client.exchanges.remove(place)) else {
+        let Some(mut exchange) = client.exchanges.take(sequence) else {
             return;
         };
-        exchange.upload = None;
+        exchange.release_upload();
         let owner = exchange.member();
-        if let Some(owner) = owner.filter(|_| exchange.receiving) {
-            client.trailing.push(Trailing {
-                sequence,
-                owner,
-                hold: exchange.hold,
-            });
+        if let Some(owner) = owner.filter(|_| exchange.is_receiving()) {
+            client.trail(sequence, owner, exchange.hold());
         }
         if client.refuser == owner && client.raw == Flow::default() {
             client.refuser = None;

@@ -8,7 +8,7 @@ use portico_channel::{EventWriter, RecordView, Records};
 use portico_http::ParseErrorCode;
 
 use crate::answers;
-use crate::client::{Client, Hold, MemberIndex};
+use crate::client::{Client, MemberIndex};
 use crate::dispatcher::Dispatcher;
 use crate::exchange::{Exchange, Stage};
 use crate::limits::WAITING_BYTES;
@@ -51,7 +51,7 @@ impl Dispatcher {
                 }
             }
             event::RAW => {
-                if let Some(index) = self.clients.find(token).and_then(|client| client.tunnel) {
+                if let Some(index) = self.clients.find(token).and_then(|client| client.tunnel()) {
                     self.tell_body(index, bytes);
                 }
             }
@@ -109,7 +109,7 @@ impl Dispatcher {
         let waits = traits.upgrade && !client.exchanges.is_empty();
         client.has_streams = traits.has_stream;
         let exchange = Exchange::new(sequence, queue, traits, self.now_ms);
-        client.exchanges.push_back(match waits {
+        client.exchanges.add(match waits {
             true => exchange.behind_others(bytes),
             false => exchange,
         });
@@ -142,7 +142,7 @@ impl Dispatcher {
             }
             return;
         };
-        exchange.since_ms = self.now_ms;
+        exchange.note_body(self.now_ms);
         if is_end {
             exchange.end_body();
         }
@@ -150,7 +150,7 @@ impl Dispatcher {
             Stage::With(index) => self.tell_body(index, bytes),
             Stage::Waiting => {
                 let kept = exchange.append_record(bytes);
-                if kept > WAITING_BYTES && exchange.receiving {
+                if kept > WAITING_BYTES && exchange.is_receiving() {
                     Self::hold_back(client, commands, sequence);
                 }
             }
@@ -185,19 +185,19 @@ impl Dispatcher {
         let Some(mut client) = self.clients.remove(token) else {
             return;
         };
-        if let Some(member) = client.tunnel.and_then(|index| self.member(index)) {
-            member.tunnels = member.tunnels.saturating_sub(1);
+        if let Some(member) = client.tunnel().and_then(|index| self.member(index)) {
+            member.ended_tunnel();
         }
         for index in &client.known {
             self.tell(*index, bytes);
         }
-        for exchange in &mut client.exchanges {
-            exchange.upload = None;
+        for exchange in client.exchanges.iter_mut() {
+            exchange.release_upload();
             if let Some(index) = exchange.member() {
                 self.finish_one(index);
             }
         }
-        for exchange in &client.exchanges {
+        for exchange in client.exchanges.iter() {
             self.pump(exchange.queue);
         }
     }
@@ -297,7 +297,7 @@ impl Dispatcher {
         };
         match kind {
             timeout_kind::REQUEST => {
-                let is_alone = client.exchanges.len() == 1 || client.tunnel.is_some();
+                let is_alone = client.exchanges.len() == 1 || client.tunnel().is_some();
                 match client.receiver() {
                     Some(index) if is_alone => {
                         client.refuser = Some(index);
@@ -322,12 +322,7 @@ impl Dispatcher {
         let Some(client) = self.clients.find(token) else {
             return;
         };
-        let trailing = client.trailing.pop();
-        client.trailing.clear();
-        client.tunnel_hold = Hold::default();
-        if let Some(last) = client.exchanges.back_mut() {
-            last.hold = Hold::default();
-        }
+        let trailing = client.end_arriving();
         // Told again for each packet that follows; and a client that only breaks off breaks no rule.
         let is_told =
             client.refuser.is_some() || client.refusal.is_some() || !client.error.is_empty();
@@ -335,14 +330,14 @@ impl Dispatcher {
         if !is_told && !is_broken_off {
             self.refusals.malformed += 1;
         }
-        if let Some(index) = client.tunnel {
+        if let Some(index) = client.tunnel() {
             // The body of the request that the tunnel begins behind.
             self.tell(index, bytes);
             return;
         }
         let is_first = client.exchanges.len() == 1;
-        match client.exchanges.back() {
-            Some(last) if last.receiving => match last.stage() {
+        match client.exchanges.last() {
+            Some(last) if last.is_receiving() => match last.stage() {
                 Stage::With(index) if is_first => {
                     client.refuser = Some(index);
                     self.tell(index, bytes);
@@ -357,18 +352,18 @@ impl Dispatcher {
                 }
                 // It will never be complete.
                 Stage::Waiting | Stage::Behind => {
-                    client.exchanges.pop_back();
+                    client.exchanges.take_last();
                 }
             },
             _ => {}
         }
-        if let Some(rest) = trailing
+        if let Some(owner) = trailing
             && is_broken_off
             && client.exchanges.is_empty()
         {
             // Whether node:http would have read that far is for whoever has answered the request to say.
-            client.refuser = Some(rest.owner);
-            self.tell(rest.owner, bytes);
+            client.refuser = Some(owner);
+            self.tell(owner, bytes);
             return;
         }
         client.refusal = Some(answers::to_parse_error(number));

@@ -1,10 +1,12 @@
 //! A request that has not been answered completely: where it is, and its records as long as another member may get them.
 
+use std::sync::Arc;
+
 use crate::QueueId;
 use crate::client::{Hold, MemberIndex};
 use crate::flow::Flow;
 use crate::framing::AnswerState;
-use crate::host_wide::Place;
+use crate::host_wide::{MemberLoad, Place};
 use crate::request::RequestTraits;
 use crate::uploads::Upload;
 
@@ -16,11 +18,11 @@ pub(crate) struct Exchange {
     pub(crate) traits: RequestTraits,
     stage: Stage,
     /// Whether more of its body is to come.
-    pub(crate) receiving: bool,
+    receiving: bool,
     /// Who wants no more of it for now.
-    pub(crate) hold: Hold,
+    hold: Hold,
     /// Since when its member owes the head of the answer: it was given the request, or a part of its body, then.
-    pub(crate) since_ms: u64,
+    since_ms: u64,
     /// How far its answer is.
     pub(crate) answer: AnswerState,
     /// Output that has been taken for it.
@@ -28,9 +30,9 @@ pub(crate) struct Exchange {
     /// Its records: all while it waits, only the head's where it may be tried again, else none.
     records: Vec<u8>,
     /// Its place among the requests that no member has taken, while it waits.
-    pub(crate) place: Option<Place>,
+    place: Option<Place>,
     /// Its place among the requests whose body has not arrived.
-    pub(crate) upload: Option<Upload>,
+    upload: Option<Upload>,
 }
 
 /// Where a request is.
@@ -103,10 +105,73 @@ impl Exchange {
     }
 
     /// A member gets it.
-    pub(crate) fn give_to(&mut self, index: MemberIndex, now_ms: u64) {
+    pub(crate) fn give_to(
+        &mut self,
+        index: MemberIndex,
+        load: Option<&Arc<MemberLoad>>,
+        now_ms: u64,
+    ) {
         self.stage = Stage::With(index);
         self.since_ms = now_ms;
         self.records = Vec::new();
+        if let (Some(upload), Some(load)) = (&mut self.upload, load) {
+            upload.is_with(load);
+        }
+    }
+
+    /// Since when its member owes the head of the answer.
+    pub(crate) fn since_ms(&self) -> u64 {
+        self.since_ms
+    }
+
+    /// Whether more of its body is to come.
+    pub(crate) fn is_receiving(&self) -> bool {
+        self.receiving
+    }
+
+    /// A part of its body has come: its member owes the answer's head since now.
+    pub(crate) fn note_body(&mut self, now_ms: u64) {
+        self.since_ms = now_ms;
+    }
+
+    /// Who wants no more of its body for now; `None` if none is to come.
+    pub(crate) fn body_hold(&mut self) -> Option<&mut Hold> {
+        self.receiving.then_some(&mut self.hold)
+    }
+
+    /// Its hold, for the rest of its body.
+    pub(crate) fn hold(&self) -> Hold {
+        self.hold
+    }
+
+    /// Nothing holds its body any more.
+    pub(crate) fn forget_hold(&mut self) {
+        self.hold = Hold::default();
+    }
+
+    /// It has a place among those that no member has taken.
+    pub(crate) fn take_place(&mut self, place: Place) {
+        self.place = Some(place);
+    }
+
+    /// That place is free.
+    pub(crate) fn release_place(&mut self) {
+        self.place = None;
+    }
+
+    /// It has a place among those whose body has not arrived.
+    pub(crate) fn take_upload(&mut self, place: Option<Upload>) {
+        self.upload = place;
+    }
+
+    /// Whether it has one.
+    pub(crate) fn is_upload(&self) -> bool {
+        self.upload.is_some()
+    }
+
+    /// That place is free.
+    pub(crate) fn release_upload(&mut self) {
+        self.upload = None;
     }
 
     /// Its member is gone: another may have it, with the records that the member had not taken, or with those that are
@@ -141,7 +206,7 @@ impl Exchange {
     /// No more of its body comes: nothing holds that, and its place among uploads is free.
     pub(crate) fn end_body(&mut self) {
         self.receiving = false;
-        self.hold = Hold::default();
-        self.upload = None;
+        self.forget_hold();
+        self.release_upload();
     }
 }

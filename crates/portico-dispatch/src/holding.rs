@@ -71,17 +71,17 @@ impl Dispatcher {
         let Some(member) = members.get_mut(index).and_then(Option::as_mut) else {
             return;
         };
-        if member.behind || !member.is_far_behind() {
+        if member.is_behind() || !member.is_far_behind() {
             return;
         }
-        member.behind = true;
+        member.fall_behind();
         for client in clients.iter_mut() {
             let theirs = |sequence: &u32| client.receiver_of(*sequence) == Some(index);
             let sequences: Vec<u32> = client.arriving().filter(theirs).collect();
             for sequence in sequences {
                 if client.hold(sequence).is_some_and(|hold| !hold.by_us) {
                     Self::hold_back(client, commands, sequence);
-                    member.held_back.push((client.token, sequence));
+                    member.hold_back(client.token, sequence);
                 }
             }
         }
@@ -96,11 +96,11 @@ impl Dispatcher {
             ..
         } = self;
         if let Some(member) = members.get_mut(index).and_then(Option::as_mut)
-            && member.behind
+            && member.is_behind()
             && let Some(client) = clients.find(token)
         {
             Self::hold_back(client, commands, sequence);
-            member.held_back.push((token, sequence));
+            member.hold_back(token, sequence);
         }
     }
 
@@ -110,8 +110,8 @@ impl Dispatcher {
         for index in members.drain(..) {
             self.settle_member(index);
             if let Some(member) = self.member(index) {
-                member.to_settle = false;
-                if member.broken {
+                member.set_to_settle(false);
+                if member.is_broken() {
                     self.activate(index);
                 }
             }
@@ -142,10 +142,7 @@ impl Dispatcher {
     /// Reads again from connections that were held back because a member was behind.
     fn release_held_back(&mut self, index: MemberIndex) {
         let held = match self.member(index) {
-            Some(member) if member.behind && member.has_caught_up() => {
-                member.behind = false;
-                std::mem::take(&mut member.held_back)
-            }
+            Some(member) if member.is_behind() && member.has_caught_up() => member.catch_up(),
             _ => return,
         };
         self.let_go_of(index, held);

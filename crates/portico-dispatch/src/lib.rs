@@ -32,6 +32,7 @@ mod flow;
 mod framing;
 mod holding;
 mod host_wide;
+mod in_flight;
 mod limits;
 mod listening;
 mod member;

@@ -79,6 +79,15 @@ impl BreakReason {
     }
 }
 
+/// Which connections a member wants closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Closing {
+    /// Those on which it has nothing to do.
+    Idle,
+    /// Those on which it has requests, too.
+    All,
+}
+
 /// One registration of one process, on this shard.
 #[derive(Debug)]
 pub(crate) struct Member {
@@ -98,24 +107,22 @@ pub(crate) struct Member {
     pub(crate) counts: Arc<QueueCounts>,
     /// Requests with their body that it has not taken, as its queue's counts have them.
     counted_untaken: u32,
-    pub(crate) tunnels: u32,
+    tunnels: u32,
     pub(crate) requests: u64,
     /// Nothing new goes to it.
     pub(crate) leaving: bool,
     /// It is looked at in every turn.
     pub(crate) active: bool,
-    /// It wants connections closed on which it has nothing to do, or all of its own: done once in a round, for each
-    /// looks at every connection.
-    pub(crate) close_idle: bool,
-    pub(crate) close_all: bool,
+    /// Which connections it wants closed: done once in a round, for each looks at every connection.
+    closing: Option<Closing>,
     /// It has been given something in this turn.
-    pub(crate) to_settle: bool,
+    is_to_settle: bool,
     /// Its channel broke the rules, or its commands did.
-    pub(crate) broken: bool,
+    broken: bool,
     /// Why, if it was not that.
     reason: BreakReason,
     /// It is so far behind that connections whose bytes are for it are not read.
-    pub(crate) behind: bool,
+    behind: bool,
     /// Since when it has taken nothing of what it was sent, if there is any.
     stalled_since_ms: u64,
     /// How far it had taken it then.
@@ -128,7 +135,7 @@ pub(crate) struct Member {
     /// What has come of a record that comes in parts.
     pub(crate) unfinished: Unfinished,
     /// What is arriving and is not read because it is behind: connections and numbers.
-    pub(crate) held_back: Vec<(u32, u32)>,
+    held_back: Vec<(u32, u32)>,
 }
 
 impl Member {
@@ -160,9 +167,8 @@ impl Member {
             requests: 0,
             leaving: false,
             active: false,
-            close_idle: false,
-            close_all: false,
-            to_settle: false,
+            closing: None,
+            is_to_settle: false,
             broken: false,
             reason: BreakReason::Rules,
             behind: false,
@@ -209,10 +215,69 @@ impl Member {
         }
     }
 
+    /// It has taken a connection over as a byte stream.
+    pub(crate) fn began_tunnel(&mut self) {
+        self.tunnels += 1;
+    }
+
+    /// The end of such a connection.
+    pub(crate) fn ended_tunnel(&mut self) {
+        self.tunnels = self.tunnels.saturating_sub(1);
+    }
+
+    /// It wants connections closed.
+    pub(crate) fn ask_to_close(&mut self, all: bool) {
+        if all || self.closing.is_none() {
+            self.closing = Some(if all { Closing::All } else { Closing::Idle });
+        }
+    }
+
+    /// Which ones, once.
+    pub(crate) fn take_closing(&mut self) -> Option<Closing> {
+        self.closing.take()
+    }
+
+    /// It is given something in this turn, or is looked at behind it. Returns whether it had been given something.
+    #[inline]
+    pub(crate) fn set_to_settle(&mut self, is_to_settle: bool) -> bool {
+        std::mem::replace(&mut self.is_to_settle, is_to_settle)
+    }
+
+    /// Whether it is so far behind that connections whose bytes are for it are not read.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.behind
+    }
+
+    /// It is that far behind from now on.
+    pub(crate) fn fall_behind(&mut self) {
+        self.behind = true;
+    }
+
+    /// Something that is arriving for it is not read until it has caught up.
+    pub(crate) fn hold_back(&mut self, token: u32, sequence: u32) {
+        self.held_back.push((token, sequence));
+    }
+
+    /// It is not behind any more, or is gone. What was not read for it.
+    pub(crate) fn catch_up(&mut self) -> Vec<(u32, u32)> {
+        self.behind = false;
+        std::mem::take(&mut self.held_back)
+    }
+
+    /// Whether the next round drops it.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.broken
+    }
+
     /// Marks it as broken; the next round drops it.
     pub(crate) fn break_off(&mut self, reason: BreakReason) {
         self.broken = true;
         self.reason = reason;
+    }
+
+    /// The same because its channel or its commands broke the rules, unless there is a reason already.
+    pub(crate) fn break_rules(&mut self) {
+        self.broken = true;
     }
 
     pub(crate) fn break_reason(&self) -> BreakReason {

@@ -104,7 +104,7 @@ impl Dispatcher {
                 records.extend_from_slice(bytes);
             }
         });
-        self.let_go_of(index, std::mem::take(&mut member.held_back));
+        self.let_go_of(index, member.catch_up());
         let (moved, left_behind) = self.orphan(index, untaken);
         self.take_up(member.queue, moved);
         left_behind
@@ -149,15 +149,9 @@ impl Dispatcher {
             for sequence in arriving {
                 Self::end_pause(client, commands, sequence);
             }
-            for rest in client.trailing.extract_if(.., |rest| rest.owner == index) {
-                commands.write(
-                    0,
-                    command::Discard {
-                        token: client.token,
-                        sequence: rest.sequence,
-                    },
-                    &[],
-                );
+            let token = client.token;
+            for sequence in client.drop_trailing_of(index) {
+                commands.write(0, command::Discard { token, sequence }, &[]);
             }
             match fate {
                 Fate::GoesOn => {}
@@ -216,9 +210,9 @@ impl Dispatcher {
                 .find(token)
                 .and_then(|client| client.exchange(sequence))
             {
-                let is_upload = exchange.receiving;
+                let is_upload = exchange.is_receiving();
                 queue.counts.claim_anyway(is_upload);
-                exchange.place = Some(Place::of_claim(&queue.counts, is_upload));
+                exchange.take_place(Place::of_claim(&queue.counts, is_upload));
             }
             queue.waiting.push_front(Waiting {
                 token,
@@ -267,8 +261,8 @@ fn orphan_of(
     moved: &mut Vec<Name>,
     lost: &mut Vec<Name>,
 ) -> Fate {
-    if client.tunnel == Some(index) {
-        client.tunnel = None;
+    if client.tunnel() == Some(index) {
+        client.abandon_tunnel();
         return Fate::Destroyed;
     }
     if client
@@ -277,18 +271,18 @@ fn orphan_of(
         .any(|exchange| exchange.is_with(index) && exchange.answer.has_begun())
     {
         // Its number may soon be another member's.
-        client.exchanges.retain(|exchange| !exchange.is_with(index));
+        client.exchanges.drop_of(index);
         return Fate::Destroyed;
     }
     if client.refuser == Some(index) {
-        client.exchanges.retain(|exchange| !exchange.is_with(index));
+        client.exchanges.drop_of(index);
         return if client.raw == Flow::default() {
             Fate::Refused
         } else {
             Fate::Destroyed
         };
     }
-    for exchange in &mut client.exchanges {
+    for exchange in client.exchanges.iter_mut() {
         if !exchange.is_with(index) {
             continue;
         }

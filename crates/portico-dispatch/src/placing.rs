@@ -56,7 +56,7 @@ impl Dispatcher {
             .and_then(|client| client.exchange(sequence))
         {
             exchange.keep_records(records.to_vec());
-            exchange.place = Some(place);
+            exchange.take_place(place);
         }
         let entry = self.queue_mut(queue);
         let is_crowded = entry.waiting.is_crowded();
@@ -91,7 +91,7 @@ impl Dispatcher {
             .find(token)
             .and_then(|client| client.exchange(sequence))
         {
-            exchange.upload = place;
+            exchange.take_upload(place);
         }
         if !is_admitted {
             self.turn_away(token, sequence);
@@ -156,7 +156,7 @@ impl Dispatcher {
                 member.settle();
                 self.to_settle.add(index, member);
             }
-            if member.broken || (value.is_none() && !member.has_room(limit)) {
+            if member.is_broken() || (value.is_none() && !member.has_room(limit)) {
                 continue;
             }
             let cost = match value {
@@ -199,12 +199,8 @@ impl Dispatcher {
         let Some(exchange) = client.exchange(sequence) else {
             return;
         };
-        exchange.give_to(index, self.now_ms);
-        if let Some(upload) = &mut exchange.upload
-            && let Some(Some(member)) = self.members.get(index)
-        {
-            upload.is_with(&member.load);
-        }
+        let member = self.members.get(index).and_then(Option::as_ref);
+        exchange.give_to(index, member.map(|member| &member.load), self.now_ms);
         let (traits, queue) = (exchange.traits, exchange.queue);
         if traits.safe
             && traits.complete
@@ -215,7 +211,7 @@ impl Dispatcher {
         {
             exchange.keep_records(records.to_vec());
         }
-        let receiving = exchange.receiving;
+        let receiving = exchange.is_receiving();
         if receiving {
             Self::let_go(client, &mut self.commands, sequence);
             self.hold_back_if_behind(index, token, sequence);

@@ -70,13 +70,13 @@ impl Dispatcher {
             clients, queues, ..
         } = self;
         for client in clients.iter_mut() {
-            for exchange in &client.exchanges {
+            for exchange in client.exchanges.iter() {
                 let limit = queues
                     .get(&exchange.queue)
                     .map_or(0, |queue| millis(queue.options.response_timeout));
                 if let Some(index) = owes_head(exchange)
                     && limit > 0
-                    && now_ms.saturating_sub(exchange.since_ms) >= limit
+                    && now_ms.saturating_sub(exchange.since_ms()) >= limit
                 {
                     late.push((client.token, exchange.sequence, index));
                 }
@@ -91,7 +91,7 @@ impl Dispatcher {
         let Some(mut exchange) = self.take_exchange(token, sequence) else {
             return;
         };
-        exchange.upload = None;
+        exchange.release_upload();
         self.finish_one(index);
         self.queue_mut(exchange.queue).timed_out += 1;
         self.refuse(token, &exchange, Refusal::TimedOut);
@@ -100,7 +100,8 @@ impl Dispatcher {
 
 /// The member that a request's answer is waited for from, and not its client's bytes.
 fn owes_head(exchange: &Exchange) -> Option<MemberIndex> {
-    let is_owed = !exchange.answer.has_begun() && (!exchange.receiving || exchange.hold.is_held());
+    let is_owed =
+        !exchange.answer.has_begun() && (!exchange.is_receiving() || exchange.hold().is_held());
     exchange.member().filter(|_| is_owed)
 }
 

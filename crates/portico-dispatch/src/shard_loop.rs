@@ -173,7 +173,7 @@ impl Loop {
             if self
                 .dispatcher
                 .member(index)
-                .is_some_and(|member| member.broken)
+                .is_some_and(|member| member.is_broken())
             {
                 self.drop_broken(index);
             } else {
@@ -192,7 +192,7 @@ impl Loop {
         let Some(member) = self.dispatcher.member(index) else {
             return;
         };
-        if member.is_busy() || member.broken || !member.active {
+        if member.is_busy() || member.is_broken() || !member.active {
             return;
         }
         member.end.host().fall_asleep();
@@ -244,7 +244,8 @@ impl Loop {
         for index in &self.dispatcher.active {
             if let Some(Some(member)) = self.dispatcher.members.get(*index) {
                 member.end.host().fall_asleep();
-                nothing = nothing && !member.broken && member.end.commands.available() == Ok(0);
+                nothing =
+                    nothing && !member.is_broken() && member.end.commands.available() == Ok(0);
             }
         }
         if !nothing {

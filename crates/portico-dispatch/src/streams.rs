@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use portico_channel::layout::{
     body_flag, command, event, flushed_flag, request_flag, reset_code, response_flag,
+    session_command,
 };
 use portico_channel::schema::Record;
 use portico_channel::shared::ApplicationEnd;
@@ -225,7 +226,7 @@ fn exchanges_end_in_any_order_and_a_body_may_outlast_its_answer() {
     connection.body(9, body_flag::LAST);
     connection.body(5, body_flag::LAST);
     assert_eq!(connection.got(0), [(event::BODY, 9), (event::BODY, 5)]);
-    assert!(connection.client().trailing.is_empty());
+    assert!(!connection.client().is_trailing(0));
     connection.answers(0, 9, end, b"ninth");
     connection.answers(0, 1, end, b"first");
     assert_eq!(connection.in_flight(0), 0);
@@ -280,7 +281,7 @@ fn a_client_gives_up_one_exchange_wherever_it_is() {
     assert_eq!(connection.got(0), [(event::RESET, 1), (event::RESET, 5)]);
     assert_eq!(connection.in_flight(0), 0);
     let client = connection.client();
-    assert!(client.exchanges.is_empty() && client.trailing.is_empty());
+    assert!(client.exchanges.is_empty() && !client.is_trailing(0));
     assert_eq!(
         connection.answers(0, 1, response_flag::END, b"crossed"),
         Verdict::LeaveOut
@@ -382,4 +383,35 @@ fn refusals_and_acknowledgements_are_one_exchanges() {
     assert_eq!(connection.got(0), []);
     let stages = connection.client().exchanges.iter().map(|it| it.stage());
     assert_eq!(stages.collect::<Vec<_>>(), [Stage::With(0), Stage::With(1)]);
+}
+
+#[test]
+fn a_member_has_no_say_in_the_session_that_others_have_streams_of() {
+    let mut connection = Connection::new();
+    connection.request(1, 0);
+    let goaway = |writer: &mut CommandWriter| {
+        let words = command::Session {
+            token: TOKEN,
+            subject: session_command::GOAWAY,
+            stream: 0,
+            code: 0,
+            data_bytes: 0,
+        };
+        writer.write(0, words, &[]);
+    };
+    assert_eq!(connection.says(0, goaway), Verdict::LeaveOut);
+    let push = |writer: &mut CommandWriter| {
+        let words = command::Push {
+            token: TOKEN,
+            sequence: 1,
+            method_bytes: 3,
+            scheme_bytes: 5,
+            authority_bytes: 1,
+            path_bytes: 1,
+            fields_bytes: 0,
+        };
+        writer.write(0, words, &[b"GET", b"https", b"a", b"/"]);
+    };
+    assert_eq!(connection.says(0, push), Verdict::LeaveOut);
+    assert_eq!(connection.in_flight(0), 1);
 }

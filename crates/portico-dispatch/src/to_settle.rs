@@ -12,8 +12,7 @@ pub(crate) struct ToSettle {
 impl ToSettle {
     #[inline]
     pub(crate) fn add(&mut self, index: MemberIndex, member: &mut Member) {
-        if !member.to_settle {
-            member.to_settle = true;
+        if !member.set_to_settle(true) {
             self.members.push(index);
         }
     }

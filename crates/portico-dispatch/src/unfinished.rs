@@ -165,7 +165,7 @@ mod tests {
             dispatcher.serve(0, &mut shard, &mut buffer);
             dispatcher.expire_unfinished();
         };
-        let is_broken = |dispatcher: &mut Dispatcher| dispatcher.member(0).unwrap().broken;
+        let is_broken = |dispatcher: &mut Dispatcher| dispatcher.member(0).unwrap().is_broken();
 
         assert_eq!(dispatcher.patience(), None);
         write(&mut dispatcher, 1_000);

@@ -14,7 +14,7 @@ use portico_http::h1;
 use portico_http::semantics::field_value::is_field_value;
 
 use crate::answers;
-use crate::client::{Hold, MemberIndex, Trailing};
+use crate::client::MemberIndex;
 use crate::dispatcher::Dispatcher;
 use crate::exchange::Exchange;
 use crate::flow::Ack;
@@ -49,8 +49,7 @@ impl Dispatcher {
             command::TEMPLATE => self.validate_template(index, record),
             command::CLOSE_IDLE | command::CLOSE_ALL => {
                 if let Some(member) = self.member(index) {
-                    member.close_idle = true;
-                    member.close_all |= record.kind() == command::CLOSE_ALL;
+                    member.ask_to_close(record.kind() == command::CLOSE_ALL);
                 }
                 Verdict::LeaveOut
             }
@@ -88,10 +87,13 @@ impl Dispatcher {
                 Verdict::Apply
             }
             // Certificates are the host's business, and what clients have sent is theirs.
-            // A wish that came in parts is too large to be one.
-            command::SERVER_NAME | command::ALPN | command::FEED | command::CACHE => {
-                Verdict::LeaveOut
-            }
+            // A wish that came in parts is too large to be one. A session is the host's, which has streams of it with others.
+            command::SERVER_NAME
+            | command::ALPN
+            | command::FEED
+            | command::CACHE
+            | command::SESSION
+            | command::PUSH => Verdict::LeaveOut,
             _ => Verdict::Break,
         }
     }
@@ -158,7 +160,7 @@ impl Dispatcher {
         let Some(client) = self.clients.find(record.token()) else {
             return Verdict::LeaveOut;
         };
-        if client.tunnel != Some(index) && client.refuser != Some(index) {
+        if client.tunnel() != Some(index) && client.refuser != Some(index) {
             return Verdict::LeaveOut;
         }
         let Ok(grants) = client.raw.take(record.size()) else {
@@ -185,7 +187,7 @@ impl Dispatcher {
         // No member gets an upgrade before it is the only request: see `Stage::Behind`.
         let Some(exchange) = client
             .exchanges
-            .back_mut()
+            .last_mut()
             .filter(|last| last.traits.upgrade && last.is_with(index) && !last.answer.has_begun())
         else {
             return Verdict::LeaveOut;
@@ -195,21 +197,12 @@ impl Dispatcher {
             return Verdict::Apply;
         }
         let is_behind_body =
-            record.flags() & take_over_flag::BEHIND_BODY != 0 && exchange.receiving;
+            record.flags() & take_over_flag::BEHIND_BODY != 0 && exchange.is_receiving();
         let behind = is_behind_body.then_some(exchange.sequence);
-        let rest = behind.map(|sequence| Trailing {
-            sequence,
-            owner: index,
-            hold: Hold::default(),
-        });
-        client.trailing = rest.into_iter().collect();
-        client.tunnel = Some(index);
-        client.tunnel_hold = Hold::default();
-        // The engine forgets it: its turn never comes.
-        client.exchanges.clear();
+        client.begin_tunnel(index, behind);
         self.finish_one(index);
         if let Some(member) = self.member(index) {
-            member.tunnels += 1;
+            member.began_tunnel();
         }
         self.hold_back_if_behind(index, token, behind.unwrap_or(0));
         Verdict::Apply
@@ -239,11 +232,11 @@ impl Dispatcher {
         let Some(client) = clients.find(token) else {
             return false;
         };
-        let is_next = match client.exchanges.front() {
+        let is_next = match client.exchanges.first() {
             Some(first) => first.is_with(index) && !first.answer.has_begun(),
             None => client.is_trailing(index),
         };
-        if !is_next || client.has_streams || client.is_closing || client.tunnel.is_some() {
+        if !is_next || client.has_streams || client.is_closing || client.tunnel().is_some() {
             return false;
         }
         // Once: what the member says from here on is about a connection that ends.
@@ -269,14 +262,7 @@ impl Dispatcher {
         let theirs = |exchange: &&Exchange| exchange.is_with(index);
         let asked = client.exchanges.iter().filter(theirs);
         let asked: Vec<u32> = asked.map(|exchange| exchange.sequence).collect();
-        let mut dropped = Vec::new();
-        client.trailing.retain(|rest| {
-            if rest.owner == index {
-                dropped.push(rest.sequence);
-            }
-            rest.owner != index
-        });
-        for sequence in dropped {
+        for sequence in client.drop_trailing_of(index) {
             self.commands
                 .write(0, command::Discard { token, sequence }, &[]);
         }

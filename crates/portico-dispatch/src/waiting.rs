@@ -25,7 +25,7 @@ impl Dispatcher {
                 .filter(|exchange| exchange.is_waiting())
                 .map(|exchange| {
                     let records = exchange.take_records();
-                    (records, exchange.upload.is_some())
+                    (records, exchange.is_upload())
                 });
             let mut chosen = None;
             if let Some((records, is_upload)) = records {
@@ -57,7 +57,7 @@ impl Dispatcher {
             .find(waiting.token)
             .and_then(|client| client.exchange(waiting.sequence))
         {
-            exchange.place = None;
+            exchange.release_place();
         }
     }
 
@@ -143,8 +143,8 @@ impl Dispatcher {
     /// Takes a request that no member has away from its connection, and reads on.
     pub(crate) fn take_exchange(&mut self, token: u32, sequence: u32) -> Option<Exchange> {
         let client = self.clients.find(token)?;
-        let place = client.place_of(sequence)?;
+        client.exchanges.find(sequence)?;
         Self::let_go(client, &mut self.commands, sequence);
-        client.exchanges.remove(place)
+        client.exchanges.take(sequence)
     }
 }

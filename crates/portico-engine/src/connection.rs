@@ -212,7 +212,7 @@ impl Connection {
         let protocols = listener.options.protocols;
         let is_chosen = self.transport.alpn() == Some(b"h2") && protocols.http2;
         if is_chosen || !protocols.http1 {
-            self.protocol = Protocol::h2(&listener.options.http2, core.clock.now_ms());
+            self.protocol = Protocol::h2(&listener.options, core.clock.now_ms());
         }
     }
 
@@ -353,7 +353,7 @@ impl Connection {
         let now_ms = core.clock.now_ms();
         let options = core.listeners.find(self.transport.listener());
         let options = options
-            .map(|listener| listener.options.http2)
+            .map(|listener| listener.options.clone())
             .unwrap_or_default();
         let before = std::mem::replace(&mut self.protocol, Protocol::h2(&options, now_ms));
         if let Protocol::H1(mut h1) = before {

@@ -1,17 +1,14 @@
 //! What the connections of a shard share: clock, timers, buffers, listeners, and the lists of what is to be done.
 
-use std::collections::VecDeque;
-
-use portico_channel::IdMap;
 use portico_http::h1::HeadParser;
-use portico_sys::{Address, Epoll};
+use portico_sys::Epoll;
 
 use crate::Counters;
+use crate::agenda::Agenda;
 use crate::buffer_pool::BufferPool;
 use crate::clock::Clock;
 use crate::limits::{OFFER_CHECK_MS, PIPELINED_REQUESTS, RECEIVE_BYTES};
 use crate::listener::Listeners;
-use crate::own_request::Pretended;
 use crate::templates::Templates;
 use crate::timers::{Timers, WAITING_KEY};
 use crate::tls_contexts::TlsContexts;
@@ -34,62 +31,13 @@ pub(crate) struct Core {
     /// Where files are read into that are to be encrypted; empty until the first.
     pub(crate) file_bytes: Vec<u8>,
     pub(crate) contexts: TlsContexts,
-    /// Connections to drive, by token.
-    pub(crate) work: VecDeque<u32>,
-    /// Connections with output to send before the turn or the submission ends.
-    pub(crate) dirty: Vec<u32>,
-    /// Events that arose where none could be written. At most one `CLOSED`, one `TIMEOUT` and one `PEER_END` for each
-    /// connection, and what one turn's accepting adds.
-    pub(crate) pending: VecDeque<PendingEvent>,
-    /// Requests that waited for their responder, and whose connections have gone.
-    pub(crate) cancelled: Vec<(u32, u32)>,
+    pub(crate) agenda: Agenda,
     /// When requests that wait for their responder are looked at; 0: none wait.
     pub(crate) waiting_check_ms: u64,
     /// Connections that don't keep the application's process alive.
     pub(crate) unreferenced: usize,
     /// Requests of one connection that may wait for their answers; parsing stops beyond.
     pub(crate) pipelined_requests: usize,
-    /// Requests that the engine has made by itself, by their connections' tokens.
-    pub(crate) own_requests: IdMap<u32, Pretended>,
-}
-
-/// An event to be written when there is room.
-#[derive(Debug, Clone)]
-pub(crate) enum PendingEvent {
-    Closed {
-        token: u32,
-        errno: i32,
-        bytes_read: u64,
-        bytes_written: u64,
-    },
-    Flushed {
-        token: u32,
-        /// The exchange, 0: the oldest.
-        sequence: u32,
-        count: u32,
-    },
-    Timeout {
-        token: u32,
-        kind: u32,
-    },
-    UnreadEnd {
-        token: u32,
-    },
-    Opened {
-        token: u32,
-    },
-    Dropped {
-        listener: u32,
-        remote: Address,
-        local: Address,
-    },
-    AcceptError {
-        listener: u32,
-        errno: i32,
-    },
-    Drained {
-        listener: u32,
-    },
 }
 
 impl Core {
@@ -107,14 +55,10 @@ impl Core {
             plaintext: Vec::new(),
             file_bytes: Vec::new(),
             contexts: TlsContexts::default(),
-            work: VecDeque::new(),
-            dirty: Vec::new(),
-            pending: VecDeque::new(),
-            cancelled: Vec::new(),
+            agenda: Agenda::default(),
             waiting_check_ms: 0,
             unreferenced: 0,
             pipelined_requests: PIPELINED_REQUESTS,
-            own_requests: IdMap::default(),
         })
     }
 

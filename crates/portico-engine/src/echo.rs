@@ -230,7 +230,7 @@ impl Echo {
         };
         if exchange.waiting.is_some() {
             // The application has not been told of it.
-            core.cancelled.push((transport.token(), frame.stream));
+            core.agenda.cancel(transport.token(), frame.stream);
             self.exchanges.remove(&frame.stream);
             return Ok(());
         }

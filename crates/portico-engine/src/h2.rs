@@ -8,6 +8,7 @@
 //! * [`parsing`]: received bytes into events, which [`events`] writes; [`waiting`] those that wait for their responder
 //! * [`receiving`]: what the application says of bodies, and those that it had paused
 //! * [`responding`]: the application's records about answers; [`output`] frames their bodies
+//! * [`session`]: what is said of the session itself, both ways; [`pushing`]: answers that nobody has asked for
 //! * [`closing`]: the end of a connection, [`ending`] how far it has got
 //! * [`timeouts`]: what its peer must do in time, [`clocks`] since when
 
@@ -18,8 +19,10 @@ mod events;
 mod exchanges;
 mod output;
 mod parsing;
+mod pushing;
 mod receiving;
 mod responding;
+mod session;
 mod timeouts;
 mod waiting;
 
@@ -27,6 +30,7 @@ use portico_http::h2::{Session, SessionOptions, StreamKey};
 
 use crate::core::Core;
 use crate::limits::H2_QUEUED_BYTES;
+use crate::options::ListenerOptions;
 use crate::transport::Transport;
 use clocks::Clocks;
 use ending::Ending;
@@ -37,6 +41,8 @@ use exchanges::Exchanges;
 #[derive(Debug)]
 pub(crate) struct H2 {
     session: Session,
+    /// Whether the application is told of the session itself.
+    notifies: bool,
     /// Whether our settings have been sent.
     is_started: bool,
     /// Received, and not done with: a part of a frame, or what came while there was no event memory.
@@ -57,9 +63,15 @@ pub(crate) struct H2 {
 
 impl H2 {
     /// A connection that has received nothing.
-    pub(crate) fn new(options: &SessionOptions, now_ms: u64) -> Self {
+    pub(crate) fn new(options: &ListenerOptions, now_ms: u64) -> Self {
+        let session = SessionOptions {
+            strict_host: options.strict_host,
+            answers_large_fields: !options.notify_session,
+            ..options.http2
+        };
         Self {
-            session: Session::new(options, now_ms),
+            session: Session::new(&session, now_ms),
+            notifies: options.notify_session,
             is_started: false,
             rest: Vec::new(),
             held: false,

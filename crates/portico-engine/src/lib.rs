@@ -4,6 +4,7 @@
 //! records and writes the command records of `portico_channel::layout`.
 #![forbid(unsafe_code)]
 
+mod agenda;
 mod answer;
 mod buffer_pool;
 mod clock;
@@ -23,10 +24,8 @@ mod listener;
 mod offer;
 mod options;
 mod output_cache;
-mod own_request;
 mod pace;
 mod protocol;
-mod request_changes;
 mod segments;
 mod shard;
 mod stop;
@@ -38,13 +37,11 @@ mod transport;
 
 pub use answer::{Answer, Segment};
 pub use file_range::FileRange;
-pub use filter::{AnswerFilter, BodyLength, CacheWish, FilteredHead, NewAnswer, NewHead};
+pub use filter::{AnswerFilter, BodyLength, CacheWish, FilteredHead, NewHead};
 pub use ids::ListenerId;
 pub use offer::{Offer, Offered, Responder};
 pub use options::{Http2Options, ListenerOptions, Protocols};
 pub use output_cache::{CacheSite, CacheStats, OutputCache, ShardCache};
-pub use own_request::OwnRequest;
 pub use portico_channel::{CommandError, Counters, TurnOutcome};
-pub use request_changes::RequestChanges;
 pub use shard::Shard;
 pub use threaded::ThreadedEngine;

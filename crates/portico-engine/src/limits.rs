@@ -76,19 +76,6 @@ pub(crate) const COALESCED_WAIT_MS: u64 = 5_000;
 /// Keys of which it is remembered whether their last answer was stored; a hash for each.
 pub(crate) const REMEMBERED_OUTCOMES: usize = 4096;
 
-/// Requests that the engine makes by itself, at once on one shard; those beyond are not made.
-pub(crate) const OWN_REQUESTS: usize = 64;
-
-/// After how long the application is told that the connection of such a request is inactive, milliseconds.
-pub(crate) const OWN_REQUEST_MS: u32 = 30_000;
-
-/// How long the application is not asked again in the background for an answer that is kept, milliseconds.
-pub(crate) const REFRESH_PAUSE_MS: u64 = 5_000;
-
-/// How long requests that have waited get what stands in for the answer of an application that has failed, without asking
-/// it themselves, milliseconds.
-pub(crate) const FAILURE_MS: u64 = 1_000;
-
 /// Tags of an answer that is kept. One with more is not kept.
 pub(crate) const TAGS: usize = 128;
 
@@ -199,6 +186,10 @@ pub(crate) const H2_QUEUED_BYTES: usize = 256 * 1024;
 
 /// HTTP/2: bytes of a body that was paused that are handed over in one event.
 pub(crate) const H2_KEPT_PIECE_BYTES: usize = 16 * 1024;
+
+/// Bytes that an application may say in one frame about a session of HTTP/2 (debug data, origins, services): what any peer
+/// takes, less the largest head of such a frame. More is left out.
+pub(crate) const H2_SESSION_BYTES: usize = 16 * 1024 - 16;
 
 /// Free event memory without which no socket is read.
 pub(crate) const READ_ROOM_BYTES: usize = 4 * 1024;

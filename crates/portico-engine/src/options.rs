@@ -72,6 +72,8 @@ pub struct ListenerOptions {
     pub protocols: Protocols,
     /// Settings and limits of connections that speak HTTP/2; those that exist keep theirs.
     pub http2: Http2Options,
+    /// Tell what peers of HTTP/2 say of their sessions (`SESSION`), and requests whose method has no number.
+    pub notify_session: bool,
     /// Number of the default TLS context, 0 for a plain listener.
     pub tls: u32,
     /// Ask (`SERVER_NAME`) for the context of each ClientHello.
@@ -104,6 +106,7 @@ impl Default for ListenerOptions {
             high_water_mark: 64 * 1024,
             protocols: Protocols::default(),
             http2: http2(),
+            notify_session: false,
             tls: 0,
             ask_server_name: false,
             ask_alpn: false,

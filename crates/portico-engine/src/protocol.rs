@@ -9,10 +9,9 @@
 //! above a connection (shard, dispatch, the application's end) need not know which protocol it has. The tests' `Echo`,
 //! with interleaved streams, holds this interface to what HTTP/2 needs of it.
 
-use portico_http::h2::SessionOptions;
-
 use crate::h1::H1;
 use crate::h2::H2;
+use crate::options::ListenerOptions;
 
 /// What a connection speaks, by version. All offer the same methods, called through [`on_protocol`].
 #[derive(Debug)]
@@ -37,7 +36,7 @@ impl Protocol {
     }
 
     /// HTTP/2, from `now_ms` on.
-    pub(crate) fn h2(options: &SessionOptions, now_ms: u64) -> Self {
+    pub(crate) fn h2(options: &ListenerOptions, now_ms: u64) -> Self {
         Self::H2(Box::new(H2::new(options, now_ms)))
     }
 }

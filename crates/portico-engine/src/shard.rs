@@ -4,7 +4,6 @@ mod accepting;
 mod commands;
 mod ending;
 mod listening;
-mod own_requests;
 mod pace_check;
 mod pending;
 #[cfg(test)]
@@ -220,15 +219,12 @@ impl Shard {
     /// `turn` again before waiting for it.
     #[must_use]
     pub fn has_pending_events(&self) -> bool {
-        self.has_work() || !self.core.dirty.is_empty()
+        self.has_work() || self.core.agenda.has_unsent()
     }
 
     /// Whether the next turn has something to do before it asks the kernel.
     fn has_work(&self) -> bool {
-        !self.core.pending.is_empty()
-            || !self.core.work.is_empty()
-            || !self.unwatched.is_empty()
-            || !self.core.cancelled.is_empty()
+        self.core.agenda.has_work() || !self.unwatched.is_empty()
     }
 
     /// Has a wake-up end the wait of [`Shard::turn`].

@@ -21,13 +21,12 @@ mod sending;
 mod tls;
 mod tls_events;
 
-use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 
 use portico_sys::{Address, Ready};
 
+use crate::agenda::Agenda;
 use crate::core::Core;
-use crate::own_request::Pretended;
 use deadlines::Deadlines;
 use output::Output;
 
@@ -115,27 +114,6 @@ impl Transport {
         self.listener
     }
 
-    /// The client's address.
-    pub(crate) fn remote_address(&self) -> Address {
-        self.remote
-    }
-
-    /// What it pretends, if it has no client.
-    #[inline]
-    pub(crate) fn pretended<'a>(&self, core: &'a Core) -> Option<&'a Pretended> {
-        if core.own_requests.is_empty() {
-            return None;
-        }
-        core.own_requests.get(&self.token)
-    }
-
-    /// Whether its requests came by TLS, or pretend to.
-    #[inline]
-    pub(crate) fn is_secure(&self, core: &Core) -> bool {
-        let pretended = || self.pretended(core);
-        self.is_tls() || pretended().is_some_and(|pretended| pretended.is_secure)
-    }
-
     /// The socket, to watch it and to set its options.
     pub(crate) fn socket(&self) -> &OwnedFd {
         &self.socket
@@ -153,29 +131,29 @@ impl Transport {
         self.hang_up |= ready.hang_up;
         self.failed |= ready.failed;
         if ready.writable {
-            self.output.blocked = false;
+            self.output.set_blocked(false);
         }
     }
 
     /// Puts the connection on the list of work.
     #[inline]
     pub(crate) fn schedule(&mut self, core: &mut Core) {
-        self.schedule_in(&mut core.work);
+        self.schedule_in(&mut core.agenda);
     }
 
     /// As [`Transport::schedule`], where the core is not at hand.
     #[inline]
-    pub(crate) fn schedule_in(&mut self, work: &mut VecDeque<u32>) {
+    pub(crate) fn schedule_in(&mut self, agenda: &mut Agenda) {
         if !self.scheduled {
             self.scheduled = true;
-            work.push_back(self.token);
+            agenda.drive(self.token);
         }
     }
 
     /// Puts the connection at the front of the list of work.
     pub(crate) fn schedule_first(&mut self, core: &mut Core) {
         self.scheduled = true;
-        core.work.push_front(self.token);
+        core.agenda.drive_first(self.token);
     }
 
     /// The connection has been taken from the list of work.

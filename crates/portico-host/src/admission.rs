@@ -38,6 +38,15 @@ pub(crate) struct Admission {
     pub(crate) lines: UnboundedReceiver<Reply>,
 }
 
+/// A member that no shard knows yet.
+#[derive(Debug)]
+pub(crate) struct Held {
+    member: MemberId,
+    queue: QueueId,
+    ends: Vec<(HostEnd, Bell)>,
+    ringer: Arc<Ringer>,
+}
+
 /// One registration's channels, before they are used.
 struct Channels {
     ringer: Arc<Ringer>,
@@ -80,15 +89,25 @@ impl Host {
             );
         }
         self.listeners.open(&self.shards, prefix.port(), wanted)?;
-        let admission = self.admit(&prefix, owner, peer.pid, register);
-        match (&admission, of_worker) {
-            (Ok(admission), Some(of)) => {
-                self.joined(of, admission.member, prefix.to_string(), peer.pid);
-            }
-            (Ok(_), None) => {}
-            (Err(_), _) => self.close_unneeded_listeners(),
+        let admitted = self.admit(&prefix, owner, peer.pid, register);
+        let (admission, held) = admitted.inspect_err(|_| self.close_unneeded_listeners())?;
+        match of_worker {
+            Some(of) => self.joined(of, held, prefix.to_string(), peer.pid),
+            None => self.release(held)?,
         }
-        admission
+        Ok(admission)
+    }
+
+    /// Lets a member have requests.
+    ///
+    /// # Errors
+    /// It can't: it is no member any more.
+    pub(crate) fn release(&mut self, held: Held) -> Result<(), Failure> {
+        let member = held.member;
+        self.attach(held).map_err(|error| {
+            self.gone(member);
+            Failure::system("a channel can't be attached", error)
+        })
     }
 
     fn admit(
@@ -97,7 +116,7 @@ impl Host {
         owner: Owner,
         pid: i32,
         register: Register,
-    ) -> Result<Admission, Failure> {
+    ) -> Result<(Admission, Held), Failure> {
         let channels = Channels::make(self.shards.len())
             .map_err(|error| Failure::system("a channel can't be made", error))?;
         let queues = self.registry.queues().len();
@@ -112,10 +131,6 @@ impl Host {
             self.publish_routes();
         }
         self.has_come_back(prefix);
-        if let Err(error) = self.attach(member, queue, channels.ends, &channels.ringer) {
-            self.gone(member);
-            return Err(Failure::system("a channel can't be attached", error));
-        }
         let (sender, lines) = unbounded_channel();
         self.sessions.insert(member, sender);
         let address = self.listeners.addresses(prefix.port()).into_iter().next();
@@ -132,21 +147,28 @@ impl Host {
         if self.log.allows(uid, Instant::now()) {
             tracing::info!(member = member.0, pid, program, uid, "{prefix} registered");
         }
-        Ok(Admission {
+        let admission = Admission {
             member,
             reply: Reply::Registered(registered),
             descriptors: channels.descriptors,
             lines,
-        })
+        };
+        let held = Held {
+            member,
+            queue,
+            ends: channels.ends,
+            ringer: channels.ringer,
+        };
+        Ok((admission, held))
     }
 
-    fn attach(
-        &mut self,
-        member: MemberId,
-        queue: QueueId,
-        ends: Vec<(HostEnd, Bell)>,
-        ringer: &Arc<Ringer>,
-    ) -> io::Result<()> {
+    fn attach(&mut self, held: Held) -> io::Result<()> {
+        let Held {
+            member,
+            queue,
+            ends,
+            ringer,
+        } = held;
         let load = Arc::<MemberLoad>::default();
         let owner = self.registry.members().get(&member);
         let memory = self.memories.of(owner.map_or(0, |entry| entry.owner.uid));
@@ -156,7 +178,7 @@ impl Host {
                 queue,
                 end,
                 bell,
-                ringer: Arc::clone(ringer),
+                ringer: Arc::clone(&ringer),
                 load: Arc::clone(&load),
                 memory: Arc::clone(&memory),
             })?;
@@ -185,6 +207,13 @@ impl Host {
                 self.expected.remove(prefix);
             }
         }
+    }
+}
+
+impl Held {
+    /// Its number.
+    pub(crate) fn member(&self) -> MemberId {
+        self.member
     }
 }
 

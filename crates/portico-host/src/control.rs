@@ -17,7 +17,7 @@ use tokio::time::{sleep, timeout};
 use crate::admission::{Admission, beginning};
 use crate::host::{Host, Phase};
 use crate::lines::LineBuffer;
-use crate::protocol::{Answer, CacheCommand, Register, Reply, Request};
+use crate::protocol::{Answer, CacheCommand, Register, Reply, Request, WorkerWord};
 use crate::visitors::{Visit, Visitors};
 use crate::{Failure, code, process_limits, reload, upgrade};
 
@@ -356,6 +356,15 @@ impl Connection {
                 Ok(count) => self.lines.push(buffer.get(..count).unwrap_or_default()),
             }
         }
+    }
+
+    /// Writes what a worker's process is to hear.
+    pub(crate) async fn write_word(&mut self, word: &WorkerWord) -> io::Result<()> {
+        // Numbers and words: can't fail.
+        let mut line = serde_json::to_vec(word).unwrap_or_default();
+        line.push(b'\n');
+        let written = timeout(PATIENCE, write_with(&mut self.stream, &line, &[])).await;
+        written.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
     }
 
     pub(crate) async fn write(&mut self, reply: &Reply, descriptors: &[OwnedFd]) -> io::Result<()> {

@@ -15,7 +15,7 @@ use crate::applications::{Applications, Specification};
 use crate::certificates::Certificates;
 use crate::listeners::Listeners;
 use crate::log_budget::LogBudget;
-use crate::place::Place;
+use crate::place::{self, Place};
 use crate::protocol::Reply;
 use crate::registry::Registry;
 use crate::rules::{self, UnknownNames};
@@ -116,6 +116,8 @@ impl Host {
         let cache = Arc::new(OutputCache::new(settings.cache));
         let shards = ShardThread::start_all_with(settings.shards, &cache);
         let now = Instant::now();
+        let logs = settings.config.host.log_directory.as_deref();
+        let logs = place::log_folder(start.state.as_deref(), logs);
         let host = Self {
             start,
             place,
@@ -140,7 +142,7 @@ impl Host {
             memories: UserMemories::default(),
             unopened: BTreeMap::new(),
             tried_unopened: now,
-            applications: Applications::default(),
+            applications: Applications::new(logs),
         };
         host.publish_routes();
         Ok(host)

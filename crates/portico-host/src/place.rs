@@ -44,6 +44,19 @@ pub fn state_folder(explicit: Option<&Path>) -> PathBuf {
     state.unwrap_or_else(home).join("portico")
 }
 
+/// The folder of applications' logs: `configured`, else beside the state file if its folder was named, else systemd's, else
+/// `/var/log/portico` for root, else the user's.
+#[must_use]
+pub fn log_folder(state: Option<&Path>, configured: Option<&Path>) -> PathBuf {
+    let of_system = std::env::var_os("LOGS_DIRECTORY").filter(|value| !value.is_empty());
+    match (configured, state, of_system) {
+        (Some(folder), _, _) => folder.to_owned(),
+        (None, None, Some(folder)) => PathBuf::from(folder),
+        (None, None, None) if effective_user() == 0 => PathBuf::from("/var/log/portico"),
+        (None, state, _) => state_folder(state).join("logs"),
+    }
+}
+
 /// Being the host of a socket.
 #[derive(Debug)]
 pub struct Place {

@@ -12,7 +12,7 @@ mod reservations;
 use serde::{Deserialize, Serialize};
 
 use crate::Failure;
-pub use crate::applications::messages::{ApplicationCommand, WorkerLine, WorkerRecord};
+pub use crate::applications::messages::{ApplicationCommand, WorkerLine, WorkerRecord, WorkerWord};
 pub use caching::{CacheCommand, CacheCounters, CacheEntry};
 pub use certificates::{Certificate, CertificateRecord};
 pub use reservations::{ReservationRecord, Reserve};

@@ -93,8 +93,7 @@ fn begin(start: Start, activated: Vec<Activated>) -> Result<Ended, Failure> {
     if let Some(application) = host.start.application.clone() {
         host.applications.add(application, Instant::now());
     }
-    let configured = &host.settings.applications;
-    host.applications.configure(configured, Instant::now());
+    host.adopt_workers();
     let control = match control {
         Some(fd) => StdListener::from(fd),
         None => host.place.listen(mode(&host))?,
@@ -129,6 +128,9 @@ fn take_over(start: Start, received: Received) -> Result<Ended, Failure> {
     }
     host.publish_routes();
     require_all(host.open_configured())?;
+    // Until this one serves, the old one decides about them.
+    host.applications.pause();
+    host.adopt_workers();
     live(host, StdListener::from(control), Some(channel))
 }
 
@@ -228,6 +230,15 @@ fn live(host: Host, control: StdListener, channel: Option<StdStream>) -> Result<
 }
 
 impl Host {
+    /// The applications of the configuration, with the workers of the host before that run.
+    fn adopt_workers(&mut self) {
+        let (now, configured) = (Instant::now(), &self.settings.applications);
+        if self.start.application.is_none() {
+            self.applications.adopt(self.place.path(), configured, now);
+            self.applications.configure(configured, now);
+        }
+    }
+
     /// Keeps a prefix of the host before this one for its user, until its processes have registered here.
     fn expect(
         &mut self,

@@ -1,11 +1,14 @@
 //! The turns of a host's control side: signals, the ends of processes, what is due by time; and its end.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::net::UnixStream as StdStream;
 use std::time::{Duration, Instant};
 
+use tokio::io::AsyncReadExt;
+use tokio::net::UnixStream;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::time::{MissedTickBehavior, interval, sleep, sleep_until};
+use tokio::task::spawn_local;
+use tokio::time::{MissedTickBehavior, interval, sleep, sleep_until, timeout};
 
 use crate::control::Control;
 use crate::handover::TakeOver;
@@ -21,6 +24,8 @@ const TICK: Duration = Duration::from_millis(250);
 const TICKS_A_SECOND: u32 = 4;
 /// How long the host waits for last words to be written.
 const LAST_WORDS: Duration = Duration::from_millis(500);
+/// How long a new host waits until the old one reads no worker's output any more.
+const OLD_STOPS_READING: Duration = Duration::from_secs(5);
 
 /// Serves until it is over. A `channel` leads to the host before, which is told how far this one has come.
 ///
@@ -41,13 +46,16 @@ pub(crate) async fn serve(
     let mut ticks = interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     say_started(control, channel.as_ref());
+    if channel.is_none() {
+        control.host.borrow_mut().applications.read_adopted();
+    }
     let mut taking_over = channel.map(|channel| (channel, Instant::now() + upgrade::RETURN_WITHIN));
     let mut tick: u32 = 0;
     loop {
         heart.beat();
         let now = Instant::now();
         control.host.borrow_mut().tend_applications(now);
-        let timeout = control.host.borrow().applications.next_timeout(now);
+        let next = control.host.borrow().applications.next_timeout(now);
         tokio::select! {
             _ = ticks.tick() => {
                 tick = tick.wrapping_add(1);
@@ -57,7 +65,7 @@ pub(crate) async fn serve(
             Some(ended) = news.recv() => {
                 control.host.borrow_mut().handle_output_ended(&ended, Instant::now());
             }
-            () = sleep_until(timeout.unwrap_or(now).into()), if timeout.is_some() => {}
+            () = sleep_until(next.unwrap_or(now).into()), if next.is_some() => {}
             () = signals.next(control) => {}
             _ = terminate.recv() => control.begin_stop(None),
             _ = interrupt.recv() => control.begin_stop(None),
@@ -112,17 +120,35 @@ fn begin_serving(control: &Control, mut channel: &StdStream) {
     }
     // If the old host is gone meanwhile, there is no one to tell.
     let _ = channel.write_all(&TakeOver::Serving.to_line());
+    host.applications.resume();
+    let reading = read_when_the_old_host_has_stopped(control.clone(), channel.try_clone());
+    spawn_local(reading);
     tracing::info!("has taken over");
     systemd::notify("READY=1\n");
+}
+
+/// Two that read the same output would have half of each line.
+async fn read_when_the_old_host_has_stopped(control: Control, channel: io::Result<StdStream>) {
+    let channel = channel.and_then(|channel| {
+        channel.set_nonblocking(true)?;
+        UnixStream::from_std(channel)
+    });
+    if let Ok(mut channel) = channel {
+        // It closes its end. One that is stuck is not waited for.
+        let _ = timeout(OLD_STOPS_READING, channel.read(&mut [0; 1])).await;
+    }
+    control.host.borrow_mut().applications.read_adopted();
 }
 
 fn look_after(host: &mut Host, every_second: bool) {
     let now = Instant::now();
     host.tend(now);
+    host.look_after_adopted(now);
     if every_second {
         let totals = host.totals();
         host.rates.sample(now, &totals);
-        host.end_hung_workers(&totals);
+        host.end_hung_workers(&totals, now);
+        host.ask_workers(now);
         host.replace_used_workers(&totals, now);
         host.refresh_certificates(false);
         host.retry_unopened(now);
@@ -170,15 +196,20 @@ fn is_over(control: &Control) -> bool {
 /// Tells those who are left, and goes.
 async fn end(control: &Control) {
     {
-        let host = control.host.borrow();
+        let mut host = control.host.borrow_mut();
         if !host.handed_over {
             systemd::notify("STOPPING=1\n");
             host.place.remove_socket();
+            let host = &mut *host;
+            host.applications.remove_record(host.place.path());
             let failure = Failure::new(code::HOST_STOPPING, "the host has stopped");
             host.tell_all(&Reply::from(failure).into_closed());
         }
     }
     control.ended.send_replace(true);
+    let written = control.host.borrow().applications.flush_output();
+    // A terminal or a disk may take nothing at all.
+    let _ = timeout(LAST_WORDS, written).await;
     let start = Instant::now();
     // One round for the tasks at least; then until those who asked have been answered.
     loop {

@@ -22,7 +22,7 @@ use std::time::Duration;
 use portico_router::Scheme;
 use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::control::Control;
 use crate::handover::{self, Expected, Handover, TakeOver};
@@ -37,6 +37,10 @@ const READY_WITHIN: Duration = Duration::from_secs(20);
 pub(crate) const RETURN_WITHIN: Duration = Duration::from_secs(10);
 /// How long the old host waits for "serving": applications' time, and some.
 const SERVING_WITHIN: Duration = Duration::from_secs(20);
+/// How long tasks take to see that they are to read no more.
+const READING_ENDS_WITHIN: Duration = Duration::from_millis(10);
+/// How long it may take to write what workers have written.
+const OUTPUT_WITHIN: Duration = Duration::from_secs(2);
 /// How long connections of the old host may go on: downloads and WebSockets end by themselves some day.
 const DRAIN: Duration = Duration::from_secs(3600);
 
@@ -55,6 +59,7 @@ pub(crate) async fn hand_over(
         Ok(pid) => {
             systemd::notify(&format!("MAINPID={pid}\n"));
             host.handed_over = true;
+            host.applications.hand_over();
             host.drain(DRAIN);
             tracing::info!(
                 pid,
@@ -65,6 +70,9 @@ pub(crate) async fn hand_over(
             Ok(Answer::said(format!("process {pid} has taken over")))
         }
         Err(failure) => {
+            host.applications.resume();
+            // Some may have ended meanwhile.
+            host.notice_ends();
             // It may have been told to stop meanwhile.
             if host.phase == Phase::HandingOver {
                 host.phase = Phase::Running;
@@ -82,10 +90,14 @@ fn begin(control: &Control) -> Result<(), Failure> {
         let text = "the host is about to end, or an upgrade is under way already";
         return Err(Failure::new(code::UPGRADE, text));
     }
-    if !host.applications.is_empty() {
+    if host.start.application.is_some() {
         let text = "this host runs a program whose processes would end with it: end it, and start the new one";
         return Err(Failure::new(code::UPGRADE, text));
     }
+    // What is written down now is what the new program finds.
+    let host = &mut *host;
+    host.applications.pause();
+    host.applications.save_record_now(host.place.path());
     host.phase = Phase::HandingOver;
     control.accepting.send_replace(false);
     Ok(())
@@ -106,6 +118,11 @@ async fn try_hand_over(control: &Control, program: Option<String>) -> Result<u32
     control.host.borrow().tell_all(&Reply::Moved);
     words.expect(&TakeOver::Serving, SERVING_WITHIN).await?;
     child.0 = None;
+    control.host.borrow().applications.stop_reading();
+    // What has been read is written before the new program reads on, which it does when `words` is closed.
+    sleep(READING_ENDS_WITHIN).await;
+    let written = control.host.borrow().applications.flush_output();
+    let _ = timeout(OUTPUT_WITHIN, written).await;
     Ok(pid)
 }
 

@@ -58,9 +58,9 @@ async fn user_signal(signals: Option<&mut [unix::Signal; 2]>) -> Signal {
 }
 
 /// Reaps processes whose parents have ended, if they have become children of this one: it is the first process of a
-/// container.
+/// container. A host that has handed its workers over stays their parent.
 pub(crate) fn reap_orphans(host: &Host) {
-    if !getpid().is_init() {
+    if !getpid().is_init() && !host.handed_over {
         return;
     }
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG;

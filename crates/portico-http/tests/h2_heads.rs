@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use portico_http::Method;
 use portico_http::h2::hpack::{Decoder, Encoder, OutgoingField};
-use portico_http::h2::{FieldSection, Head, Priority, check_trailers};
+use portico_http::h2::{FieldSection, Head, HeadRules, Priority, check_trailers};
 use portico_http::semantics::{Authority, Expect, Scheme, Span, Version};
 
 /// A section with these fields, through the encoder and the decoder. A row's `\xNN` is a byte.
@@ -98,11 +98,11 @@ fn every_row_has_its_verdict() {
                 .map_or_else(|error| format!("{error:?}"), |()| "trailers".to_owned())
         } else {
             let is_complete = kind == "complete request";
-            let head = Head::read(
-                &mut section,
-                is_complete,
-                kind != "request without RFC 8441",
-            );
+            let rules = HeadRules {
+                extended_connect: kind != "request without RFC 8441",
+                ..HeadRules::default()
+            };
+            let head = Head::read(&mut section, is_complete, rules);
             head.map_or_else(
                 |error| format!("{error:?}"),
                 |head| describe(&section, &head),
@@ -122,7 +122,7 @@ fn a_head_is_that_of_any_version() {
         ("expect", "100-continue"),
         ("priority", "u=1, i"),
     ]);
-    let head = Head::read(&mut section, false, false).unwrap();
+    let head = Head::read(&mut section, false, HeadRules::default()).unwrap();
     assert_eq!(head.expect, Expect::Continue);
     let priority = Priority {
         urgency: 1,
@@ -143,7 +143,7 @@ fn a_head_is_that_of_any_version() {
 #[test]
 fn the_target_of_connect_is_its_authority() {
     let mut section = section(&[(":method", "CONNECT"), (":authority", "a.example:80")]);
-    let head = Head::read(&mut section, false, false).unwrap();
+    let head = Head::read(&mut section, false, HeadRules::default()).unwrap();
     let request = head.request(&section, Scheme::Http).unwrap();
     assert_eq!(request.target(), b"a.example:80");
     assert!(matches!(request.authority, Authority::At(_)));

@@ -71,6 +71,8 @@ pub struct ListenerOptions {
     pub protocols: Option<Vec<String>>,
     /// Of connections that speak HTTP/2.
     pub http2: Option<Http2Options>,
+    /// Tell of their sessions.
+    pub notify_session: Option<bool>,
 }
 
 /// `Http2Options` of binding.ts: what is left out has Portico's default.
@@ -94,6 +96,12 @@ pub struct Http2Options {
     pub max_fields: Option<f64>,
     /// Bytes of the table that answers are encoded with.
     pub encoder_table_size: Option<f64>,
+    /// Streams at once that may have errors.
+    pub max_invalid_frames: Option<f64>,
+    /// Streams at once that a client may reset.
+    pub stream_reset_burst: Option<f64>,
+    /// And each second later.
+    pub stream_reset_rate: Option<f64>,
 }
 
 /// `TlsIdentity` of binding.ts.
@@ -198,6 +206,7 @@ impl ListenerOptions {
             ask_alpn: self.ask_alpn,
             handshake_timeout: milliseconds(self.handshake_timeout),
             protocols: self.protocols(),
+            notify_session: self.notify_session.unwrap_or(false),
             http2: match &self.http2 {
                 Some(options) => options.convert(),
                 None => portico_engine::ListenerOptions::default().http2,
@@ -279,6 +288,12 @@ impl Http2Options {
             0,
             u32::MAX,
         );
+        let limits = &mut options.limits;
+        let burst = &mut limits.forced_resets.burst;
+        set(burst, self.max_invalid_frames, 0, u32::MAX);
+        let resets = &mut limits.resets;
+        set(&mut resets.burst, self.stream_reset_burst, 0, u32::MAX);
+        set(&mut resets.per_second, self.stream_reset_rate, 0, u32::MAX);
         options
     }
 }

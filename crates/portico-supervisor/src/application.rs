@@ -1,10 +1,13 @@
 //! The workers of one application: what is asked for, what happened to them, and what follows from it
 //! ([`reconciling`]).
 
+mod adopting;
 mod reconciling;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
+
+pub use adopting::Adopted;
 
 use crate::action::{Action, Exit};
 use crate::failures::Failures;

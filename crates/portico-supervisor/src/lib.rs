@@ -13,6 +13,9 @@
 //!      └───────────────────────────────────────────────────────┘
 //!  from each: exited
 //! ```
+//!
+//! A host that takes the place of another one makes an [`Application`] anew and has it [`Application::adopt`] the workers that
+//! run.
 #![forbid(unsafe_code)]
 
 mod action;
@@ -23,6 +26,6 @@ mod slot;
 mod worker;
 
 pub use action::{Action, Exit};
-pub use application::{Application, Condition};
+pub use application::{Adopted, Application, Condition};
 pub use policy::Policy;
 pub use worker::{Phase, Worker, WorkerId};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use portico_supervisor::{Action, Application, Condition, Exit, Phase, Policy, WorkerId};
+use portico_supervisor::{Action, Adopted, Application, Condition, Exit, Phase, Policy, WorkerId};
 use proptest::prelude::*;
 
 /// What is known of a process from the actions alone.
@@ -40,6 +40,8 @@ enum Operation {
     Drained(usize),
     Exit(usize, bool),
     Advance(u64),
+    /// Another host takes over.
+    TakeOver,
 }
 
 struct World {
@@ -189,8 +191,29 @@ impl World {
             Operation::Drained(choice) => self.drained(*choice),
             Operation::Exit(choice, success) => self.exit(*choice, *success),
             Operation::Advance(milliseconds) => self.advance(Duration::from_millis(*milliseconds)),
+            Operation::TakeOver => self.take_over(),
         }
         self.carry_out();
+    }
+
+    fn take_over(&mut self) {
+        let before = &self.application;
+        let instances = before.instances();
+        let mut next = Application::new(self.policy.clone(), instances, self.last);
+        for worker in before.workers() {
+            let adopted = Adopted {
+                id: worker.id,
+                slot: worker.slot,
+                phase: worker.phase,
+                started: worker.started,
+                is_outdated: before.is_outdated(worker.id),
+            };
+            next.adopt(self.now, adopted);
+        }
+        if before.condition() == Condition::Running {
+            next.start(self.now);
+        }
+        self.application = next;
     }
 
     fn ready(&mut self, choice: usize) {
@@ -307,6 +330,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         6 => choice.clone().prop_map(Operation::Drained),
         6 => (choice, any::<bool>()).prop_map(|(choice, success)| Operation::Exit(choice, success)),
         8 => (0_u64..40_000).prop_map(Operation::Advance),
+        2 => Just(Operation::TakeOver),
     ]
 }
 

@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open,
     pidfd_send_signal, waitid,
@@ -41,9 +42,11 @@ pub struct Isolation {
 /// Its number stays its own until [`Process::reap`]. Dropped, it runs on, and leaves a zombie behind when it ends.
 #[derive(Debug)]
 pub struct Process {
-    child: Child,
+    /// `None`: another process has started it.
+    child: Option<Child>,
     pid: Pid,
     descriptor: OwnedFd,
+    start_time: u64,
 }
 
 /// Starts a command in a process group of its own, with standard input, output and error as the only descriptors, and
@@ -64,10 +67,22 @@ pub fn spawn(command: &mut Command, isolation: Isolation) -> io::Result<Process>
     // Nothing else waits for it, so the number is its own.
     let descriptor = pidfd_open(pid, PidfdFlags::NONBLOCK)?;
     Ok(Process {
-        child,
+        child: Some(child),
         pid,
         descriptor,
+        start_time: start_time(pid).unwrap_or(0),
     })
+}
+
+/// When a process was started, in ticks since the machine was: with its number it names one process for ever (proc(5),
+/// `/proc/PID/stat`, field 22).
+fn start_time(pid: Pid) -> io::Result<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_pid()))?;
+    // The name, in parentheses, may have any character; the fields behind it begin with the third.
+    let behind_name = text.rsplit_once(')').map(|(_, fields)| fields);
+    let field = behind_name.and_then(|fields| fields.split_ascii_whitespace().nth(19));
+    let number = field.and_then(|field| field.parse().ok());
+    number.ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 /// Runs in the child, before the program.
@@ -109,6 +124,44 @@ fn prepare(isolation: &Isolation) -> io::Result<()> {
 }
 
 impl Process {
+    /// A process that another one has started with [`spawn`], by its number and [`Process::start_time`].
+    ///
+    /// # Errors
+    /// `NotFound`: it has ended. Others: it can't be told.
+    pub fn adopt(pid: i32, started: u64) -> io::Result<Self> {
+        let pid = Pid::from_raw(pid).ok_or(io::ErrorKind::InvalidInput)?;
+        let descriptor = pidfd_open(pid, PidfdFlags::NONBLOCK).map_err(|error| match error {
+            rustix::io::Errno::SRCH => io::ErrorKind::NotFound.into(),
+            other => io::Error::from(other),
+        })?;
+        // Behind the descriptor: the number can't become another's between the two.
+        if start_time(pid)? != started {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let process = Self {
+            child: None,
+            pid,
+            descriptor,
+            start_time: started,
+        };
+        match process.has_ended() {
+            true => Err(io::ErrorKind::NotFound.into()),
+            false => Ok(process),
+        }
+    }
+
+    /// When it was started, in the machine's ticks.
+    #[must_use]
+    pub fn start_time(&self) -> u64 {
+        self.start_time
+    }
+
+    /// Whether it was started by this process, which learns how it ends.
+    #[must_use]
+    pub fn is_child(&self) -> bool {
+        self.child.is_some()
+    }
+
     /// Its number, and that of its process group.
     #[must_use]
     pub fn pid(&self) -> i32 {
@@ -142,29 +195,45 @@ impl Process {
     }
 
     fn send_to_group(&self, signal: Signal) {
-        // While it has not been reaped its number can't be another group's. ESRCH: all are gone.
-        let _ = kill_process_group(self.pid, signal);
+        // While it has not been reaped its number can't be another group's. One of another parent may have been reaped: as
+        // long as its group has members no process gets its number, and the leader of another group has it. ESRCH: all are
+        // gone.
+        let is_own = || start_time(self.pid).map_or(true, |time| time == self.start_time);
+        if self.child.is_some() || is_own() {
+            let _ = kill_process_group(self.pid, signal);
+        }
     }
 
     /// Whether it has ended. It is not reaped: its number stays its own.
     #[must_use]
     pub fn has_ended(&self) -> bool {
+        if self.child.is_none() {
+            let mut ended = [PollFd::new(&self.descriptor, PollFlags::IN)];
+            return matches!(poll(&mut ended, Some(&Timespec::default())), Ok(1));
+        }
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         matches!(waitid(WaitId::Pid(self.pid), options), Ok(Some(_)))
     }
 
     /// Our ends of its standard output and error, where they are pipes. Once.
     pub fn take_output(&mut self) -> (Option<OwnedFd>, Option<OwnedFd>) {
-        let output = self.child.stdout.take().map(OwnedFd::from);
-        (output, self.child.stderr.take().map(OwnedFd::from))
+        let Some(child) = &mut self.child else {
+            return (None, None);
+        };
+        let output = child.stdout.take().map(OwnedFd::from);
+        (output, child.stderr.take().map(OwnedFd::from))
     }
 
     /// Reaps it, which has ended, and says how. Waits if it has not.
     ///
     /// # Errors
-    /// `ECHILD` if another part of this process has reaped it.
-    pub fn reap(mut self) -> io::Result<ExitStatus> {
-        self.child.wait()
+    /// `ECHILD` if another part of this process has reaped it, or it was started by another process.
+    pub fn reap(self) -> io::Result<ExitStatus> {
+        let child = self.child;
+        child.map_or_else(
+            || Err(rustix::io::Errno::CHILD.into()),
+            |mut child| child.wait(),
+        )
     }
 }
 
@@ -272,6 +341,37 @@ mod tests {
         let mut process = shell("id -u; id -g; id -G", isolation);
         assert_eq!(output(&mut process), "12345\n23456\n23456 34567\n");
         process.reap().unwrap();
+    }
+
+    #[test]
+    fn a_process_of_another_parent_is_found_by_its_number_and_start_and_by_nothing_else() {
+        // Its parent is the shell, which waits for the end of its standard input.
+        let script = "sleep 60 & echo $!; read line; wait $!";
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]).stdin(Stdio::piped());
+        command.stdout(Stdio::piped());
+        let mut shell = spawn(&mut command, Isolation::default()).unwrap();
+        let input = shell.child.as_mut().unwrap().stdin.take();
+        let mut pipe = std::fs::File::from(shell.take_output().0.unwrap());
+        let mut text = [0; 16];
+        let count = pipe.read(&mut text).unwrap();
+        let text = std::str::from_utf8(&text[..count]).unwrap();
+        let pid: i32 = text.trim().parse().unwrap();
+        let started = start_time(Pid::from_raw(pid).unwrap()).unwrap();
+        assert!(started > 0);
+        let kind = |pid, started| Process::adopt(pid, started).unwrap_err().kind();
+        assert_eq!(kind(pid, started + 1), io::ErrorKind::NotFound);
+        let other = Process::adopt(pid, started).unwrap();
+        assert!(!other.has_ended() && !other.is_child() && shell.is_child());
+        assert_eq!((other.pid(), other.start_time()), (pid, started));
+        other.terminate();
+        while !other.has_ended() {
+            std::thread::yield_now();
+        }
+        assert_eq!(kind(pid, started), io::ErrorKind::NotFound);
+        assert!(other.reap().is_err());
+        drop(input);
+        shell.reap().unwrap();
     }
 
     #[test]

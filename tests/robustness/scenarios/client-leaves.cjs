@@ -13,7 +13,14 @@ const SOCKET_EVENTS = ['end', 'error', 'finish', 'close'];
 const REQUEST_EVENTS = ['end', 'aborted', 'error', 'close'];
 const RESPONSE_EVENTS = ['prefinish', 'finish', 'error', 'close'];
 
-/** Where the client stands: what it sends, when it leaves, and what the handler does. */
+/** Leaves a body in its middle, and the request unanswered. */
+async function leaveBody(req, res, seen) {
+  if (req.method === 'GET') return;
+  for await (const part of req) if (part.length > 0) break;
+  seen.left++;
+}
+
+/** Where the client stands: what it sends, perhaps in two parts, when it leaves, and what the handler does. */
 const PLACES = {
   before_a_request: { sent: '', ready: (seen) => seen.connections === 1 },
   in_the_middle_of_a_head: { sent: 'GET /get HTTP/1.1\r\nHo', ready: (seen) => seen.connections === 1 },
@@ -25,6 +32,14 @@ const PLACES = {
   },
   in_the_middle_of_a_body_that_is_not_read: {
     sent: 'POST /post HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\npart', ready: (seen) => seen.requests === 1,
+  },
+  behind_a_body_whose_reader_has_left: {
+    sent: 'POST /post HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\npart', ready: (seen) => seen.left === 1,
+    rest: `rest${GET}`, restReady: (seen) => seen.requests === 2, handler: leaveBody,
+  },
+  behind_a_chunked_body_whose_reader_has_left: {
+    sent: 'POST /post HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n4\r\npart\r\n', ready: (seen) => seen.left === 1,
+    rest: `4\r\nrest\r\n0\r\nX-Sum: 1\r\n\r\n${GET}`, restReady: (seen) => seen.requests === 2, handler: leaveBody,
   },
   before_an_answer: { sent: GET, ready: (seen) => seen.requests === 1 },
   behind_a_body_that_was_read: {
@@ -64,7 +79,7 @@ const stateOfRequest = (req) => ({ aborted: req.aborted, destroyed: req.destroye
 const stateOfAnswer = (res) => ({ destroyed: res.destroyed, closed: res.closed, errored: res.errored?.code, socket: res.socket?.destroyed, writable: res.writable, finished: res.writableFinished });
 
 const scenario = (place, way, listeners) => async (log) => {
-  const seen = { connections: 0, requests: 0, data: 0, ended: 0, finished: 0 };
+  const seen = { connections: 0, requests: 0, data: 0, ended: 0, finished: 0, left: 0 };
   const server = http.createServer((req, res) => {
     seen.requests++;
     const number = seen.requests;
@@ -93,6 +108,10 @@ const scenario = (place, way, listeners) => async (log) => {
   const silent = !listeners.connection && place.sent.indexOf('\r\n\r\n') < 0;
   if (silent) await settle();
   else log('client', await waitFor(() => place.ready(seen)));
+  if (place.rest !== undefined) {
+    client.write(place.rest);
+    log('client', await waitFor(() => place.restReady(seen)));
+  }
   await settle();
   way(client);
   await client.closed;

@@ -230,4 +230,44 @@ records! {
         /// For how long it is kept, in milliseconds, where the flag says so; 0: not at all.
         lifetime_ms: u64,
     } flags(cache_flag) parts(tags: tags_bytes, target: target_bytes, fields: fields_bytes);
+
+    /// What the application says to a peer of HTTP/2 about their session. It does nothing to connections that have none, and
+    /// behind a host: there a connection is not one application's.
+    SESSION = 24: Session {
+        /// Connection token.
+        token: u32,
+        /// What is said: see `session_command`.
+        subject: u32,
+        /// The stream that it is about.
+        stream: u32,
+        /// A code, a size or a length.
+        code: u32,
+        /// Length of what is said.
+        data_bytes: u32,
+    } parts(data: data_bytes);
+
+    /// Promises an answer to a request that the client has not made (RFC 9113, section 8.4). The event `SESSION` with
+    /// `PUSHED` says which stream it has; that is answered like others. Behind a host nothing is promised or told.
+    PUSH = 25: Push {
+        /// Connection token.
+        token: u32,
+        /// Sequence number of the request that it belongs to.
+        sequence: u32,
+        /// Length of the method.
+        method_bytes: u32,
+        /// Length of the scheme.
+        scheme_bytes: u32,
+        /// Length of the authority.
+        authority_bytes: u32,
+        /// Length of the path.
+        path_bytes: u32,
+        /// Length of the field lines (`name: value\r\n` each).
+        fields_bytes: u32,
+    } parts(
+        method: method_bytes,
+        scheme: scheme_bytes,
+        authority: authority_bytes,
+        path: path_bytes,
+        fields: fields_bytes
+    );
 }

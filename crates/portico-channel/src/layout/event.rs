@@ -306,4 +306,19 @@ records! {
         /// Why: see `reset_code`; or any other number that the peer has sent.
         code: u32,
     };
+
+    /// What a peer of HTTP/2 says of its session, not of a stream, and what became of ours. Only of listeners that ask for
+    /// it (`notify_session`).
+    SESSION = 21: Session {
+        /// Connection token.
+        token: u32,
+        /// What is told: see `session_event`.
+        subject: u32,
+        /// The stream that it is about.
+        stream: u32,
+        /// A code, or a number of a stream.
+        code: u32,
+        /// Settings, a ping's data, or a reason.
+        bytes: Range,
+    };
 }

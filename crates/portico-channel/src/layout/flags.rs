@@ -201,8 +201,47 @@ numbers! {
     cache_flag {
         /// `lifetime_ms` counts.
         LIFETIME = 1,
-        /// No application answers: what follows is the host's own answer. Of a host alone.
-        ABSENT = 2,
+    }
+}
+
+numbers! {
+    /// Values of `subject` in the event `SESSION`.
+    session_event {
+        /// The peer has sent settings: all that are known, and behind them others that it has sent now, 6 bytes each as in
+        /// the frame (RFC 9113, 6.5.1).
+        PEER_SETTINGS = 1,
+        /// The peer has acknowledged settings of ours: all that hold now.
+        LOCAL_SETTINGS = 2,
+        /// The peer has sent a ping, of 8 bytes, which has been answered.
+        PING = 3,
+        /// It has answered one of ours, of these 8 bytes.
+        PING_ANSWERED = 4,
+        /// It opens no more streams: the last of ours that it handles, a code, and its debug data.
+        GOAWAY = 5,
+        /// It has broken the protocol, or was late: the code and the reason that it has been told. `CLOSED` follows.
+        FAILED = 6,
+        /// What became of a `PUSH` for this stream: the promised one is `code`; 0: the client takes none.
+        PUSHED = 7,
+    }
+}
+
+numbers! {
+    /// Values of `subject` in the command `SESSION`.
+    session_command {
+        /// Change settings: 6 bytes each, as in the frame. Those that are not known are left out.
+        SETTINGS = 1,
+        /// Send a ping of 8 bytes.
+        PING = 2,
+        /// Send GOAWAY with this last stream, or the last that has come if that is higher, this code, and debug data.
+        GOAWAY = 3,
+        /// Send ALTSVC for a stream, or for an origin: the first `code` bytes (RFC 7838, 4).
+        ALTSVC = 4,
+        /// Send ORIGIN: each with two bytes of length, the high one first (RFC 8336).
+        ORIGIN = 5,
+        /// Make the connection's window `code` bytes.
+        WINDOW = 6,
+        /// End the connection behind its streams, in two steps.
+        SHUT_DOWN = 7,
     }
 }
 
@@ -224,4 +263,6 @@ pub const NUMBERS: &[NumbersSchema] = &[
     alpn_flag::SCHEMA,
     close_idle_flag::SCHEMA,
     cache_flag::SCHEMA,
+    session_event::SCHEMA,
+    session_command::SCHEMA,
 ];

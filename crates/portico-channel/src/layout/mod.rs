@@ -28,7 +28,7 @@ use crate::schema::Fingerprint;
 pub use flags::{
     NUMBERS, alpn_flag, body_flag, cache_flag, close_idle_flag, destroy_flag, flushed_flag,
     open_flag, peer_end_flag, request_flag, reset_code, response_flag, scheme, secure_flag,
-    shutdown_flag, take_over_flag, timeout_kind,
+    session_command, session_event, shutdown_flag, take_over_flag, timeout_kind,
 };
 
 /// Version of the records and of the memory that carries them between processes. Both sides must have the same. It is

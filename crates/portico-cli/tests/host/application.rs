@@ -88,6 +88,11 @@ impl Application {
 }
 
 impl Application {
+    /// Whether the host has ended, or the registration.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
     /// Says that it leaves, finishes what it took, and ends.
     pub(crate) fn leave(mut self) {
         self.leaves.store(true, Ordering::SeqCst);

@@ -12,10 +12,15 @@ use crate::running::lives;
 
 /// An application whose workers are this test program, and serve a prefix.
 pub(crate) fn section(name: &str, port: u16, more: &str) -> String {
+    section_with(name, port, "", more)
+}
+
+/// The same with more variables, each behind a comma.
+pub(crate) fn section_with(name: &str, port: u16, variables: &str, more: &str) -> String {
     let own = std::env::current_exe().unwrap();
     format!(
         "[[application]]\nname = \"{name}\"\ncommand = [{own:?}, \"--exact\", \"worker_process\", \"--nocapture\"]\n\
-         prefix = \"http://*:{port}/\"\nenvironment = {{ TEST_PREFIX = \"http://*:{port}/\" }}\n{more}\n"
+         prefix = \"http://*:{port}/\"\nenvironment = {{ TEST_PREFIX = \"http://*:{port}/\"{variables} }}\n{more}\n"
     )
 }
 

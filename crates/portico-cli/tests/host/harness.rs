@@ -36,6 +36,27 @@ impl Host {
         arguments: &[&str],
         descriptors: Option<u32>,
     ) -> Self {
+        let child = Self::spawn(&folder, arguments, descriptors);
+        let host = Self { child, folder };
+        host.wait_until_it_listens();
+        host
+    }
+
+    /// SIGKILL, then another one at the same socket.
+    pub(crate) fn crash_and_start(&mut self, arguments: &[&str]) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        self.child = Self::spawn(&self.folder, arguments, None);
+        self.wait_until_it_listens();
+    }
+
+    fn wait_until_it_listens(&self) {
+        wait_for("the host to listen", || {
+            UnixStream::connect(self.socket()).is_ok()
+        });
+    }
+
+    fn spawn(folder: &TempDir, arguments: &[&str], descriptors: Option<u32>) -> Child {
         let mut command = command(folder.path(), &[&["host"], arguments].concat());
         if let Some(count) = descriptors {
             let mut limited = Command::new("sh");
@@ -51,12 +72,7 @@ impl Host {
             .append(true)
             .open(folder.path().join("log"))
             .unwrap();
-        let child = command.stderr(Stdio::from(log)).spawn().unwrap();
-        let host = Self { child, folder };
-        wait_for("the host to listen", || {
-            UnixStream::connect(host.socket()).is_ok()
-        });
-        host
+        command.stderr(Stdio::from(log)).spawn().unwrap()
     }
 
     pub(crate) fn socket(&self) -> PathBuf {

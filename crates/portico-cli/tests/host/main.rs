@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod application;
+mod causes;
 mod certificates;
 mod commands;
 mod configured;
@@ -10,6 +11,7 @@ mod hostile_members;
 mod life;
 mod load;
 mod other_builds;
+mod outliving;
 mod ports;
 mod registrations;
 mod replacing;

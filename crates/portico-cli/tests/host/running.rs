@@ -1,12 +1,15 @@
 //! `portico run`: programs that are started, replaced and ended.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
+use portico_host::protocol::PROTOCOL_VERSION;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::application::Application;
@@ -108,14 +111,59 @@ fn run(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
+/// A folder whose files tell a worker what to say on a connection of its own: `ready` that it is ready, `deaf` that it
+/// answers no more questions. It ends when it hears `shutdown`.
+pub(crate) const SPEAKER_VARIABLE: &str = "TEST_SPEAKER";
+
+fn speak(folder: &Path) {
+    let id = std::env::var("PORTICO_WORKER").unwrap();
+    let mut stream = UnixStream::connect(std::env::var_os("PORTICO_HOST").unwrap()).unwrap();
+    let first = json!({ "type": "worker", "protocol": PROTOCOL_VERSION, "id": id, "process": {} });
+    writeln!(stream, "{first}").unwrap();
+    let lines = BufReader::new(stream.try_clone().unwrap()).lines();
+    let mut has_said_ready = false;
+    for line in lines {
+        let heard: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        if folder.join("ready").exists() && !has_said_ready {
+            has_said_ready = true;
+            stream.write_all(b"{\"type\":\"ready\"}\n").unwrap();
+        }
+        match heard["type"].as_str().unwrap() {
+            "ping" if !folder.join("deaf").exists() => {
+                let answer = json!({
+                    "type": "pong", "id": heard["id"], "heap_used": 5 << 20, "heap_total": 6 << 20, "rss": 7 << 20,
+                    "event_loop": 0.25,
+                });
+                writeln!(stream, "{answer}").unwrap();
+            }
+            "shutdown" => {
+                stream
+                    .write_all(b"{\"type\":\"shutdown\",\"heard\":true}\n")
+                    .unwrap();
+                std::process::exit(0);
+            }
+            _ => {}
+        }
+    }
+}
+
 /// What [`Run::serving`] starts, in this same program: a worker that serves until it is killed.
 pub(crate) fn process_main() {
     let Ok(prefix) = std::env::var(PREFIX_VARIABLE) else {
         return;
     };
     let socket = PathBuf::from(std::env::var_os("PORTICO_HOST").unwrap());
-    let _application = Application::start(&socket, &prefix, "it").unwrap();
-    std::thread::sleep(Duration::from_secs(120));
+    let mut application = Application::start(&socket, &prefix, "it").unwrap();
+    if let Ok(folder) = std::env::var(SPEAKER_VARIABLE) {
+        std::thread::spawn(move || speak(Path::new(&folder)));
+    }
+    for _ in 0..6000 {
+        std::thread::sleep(Duration::from_millis(20));
+        // The host was killed: another one may come.
+        if application.has_ended() && UnixStream::connect(&socket).is_ok() {
+            application = Application::start(&socket, &prefix, "it").unwrap();
+        }
+    }
 }
 
 pub(crate) fn lives(pid: i32) -> bool {

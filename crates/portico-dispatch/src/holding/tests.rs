@@ -87,10 +87,10 @@ impl Model {
         self.wishes[slot] = Wish::Bytes;
         let (sequence, traits) = (self.sequences[slot], RequestTraits::default());
         let mut exchange = Exchange::new(sequence, QueueId(1), traits, 0);
-        exchange.give_to(index, 0);
+        exchange.give_to(index, None, 0);
         let client = self.client(token);
         client.known = vec![index];
-        client.exchanges.push_back(exchange);
+        client.exchanges.add(exchange);
         let sequence = self.sequences[slot];
         self.dispatcher.hold_back_if_behind(index, token, sequence);
     }
@@ -189,7 +189,7 @@ impl Model {
 
     /// What must be true after each turn.
     fn check(&mut self, history: &[String]) {
-        let is_behind = self.dispatcher.member(0).unwrap().behind;
+        let is_behind = self.dispatcher.member(0).unwrap().is_behind();
         for token in 0..CLIENTS {
             let wish = self.wishes[token as usize];
             let client = self.client(token);
@@ -251,7 +251,10 @@ fn no_hold_outlives_its_reason() {
             model.apply();
         }
         model.check(&history);
-        assert!(!model.dispatcher.member(0).unwrap().behind, "{history:?}");
+        assert!(
+            !model.dispatcher.member(0).unwrap().is_behind(),
+            "{history:?}"
+        );
         assert!(
             model.wishes.iter().all(|wish| *wish != Wish::Nothing),
             "{:?} {history:?}",
@@ -303,14 +306,14 @@ fn the_end_of_a_member_lets_go_of_no_body_that_another_one_holds() {
     let (other, _application, _bell) = member(2, QueueId(1), &host_wide, UserMemory::unlimited());
     model.dispatcher.attach(other, &shard).unwrap();
     // The first member is behind, and wants no more of a body that is held for it.
-    while !model.dispatcher.member(0).unwrap().behind {
+    while !model.dispatcher.member(0).unwrap().is_behind() {
         model.body(1, false);
     }
     model.apply();
     model.command(command::DISCARD, 0);
     assert!(model.piece(0, true));
     // What that client sends next is for the other one, which is behind, too.
-    model.dispatcher.member(1).unwrap().behind = true;
+    model.dispatcher.member(1).unwrap().fall_behind();
     model.begin_for(1, 0);
     model.apply();
     assert_eq!(model.wishes[..2], [Wish::Nothing, Wish::Nothing]);
@@ -334,9 +337,9 @@ fn a_member_that_is_told_ever_more_is_dropped_when_its_user_has_twice_the_memory
         member.tell(&piece, 0);
     }
     assert!(member.is_full() && member.is_far_behind() && !member.has_caught_up());
-    assert!(!member.broken);
+    assert!(!member.is_broken());
     member.tell(&piece, 0);
-    assert!(member.broken);
+    assert!(member.is_broken());
     assert_eq!(member.break_reason(), BreakReason::UserMemory);
     // What it had is its user's no more.
     drop(member);

@@ -1,10 +1,13 @@
 //! What the application's records say of a connection.
 
+use portico_channel::layout::command;
+use portico_channel::schema::View;
+
 use super::Connection;
 use crate::answer::{AnswerHead, InterimHead, Payload};
 use crate::core::Core;
 use crate::exchange::BodyWish;
-use crate::protocol::on_protocol;
+use crate::protocol::{Protocol, on_protocol};
 
 impl Connection {
     /// `RESPOND`.
@@ -36,8 +39,8 @@ impl Connection {
 
     /// `END`, with trailer lines.
     pub(crate) fn end(&mut self, core: &mut Core, sequence: u32, flags: u32, trailers: &[u8]) {
-        if self.filters.is_some() && !self.end_filtered(core, sequence, flags) {
-            return;
+        if self.filters.is_some() {
+            self.end_filtered(core, sequence);
         }
         on_protocol!(&mut self.protocol, protocol => {
             protocol.end(&mut self.transport, core, sequence, flags, trailers);
@@ -100,16 +103,31 @@ impl Connection {
 
     /// `RESET`.
     pub(crate) fn reset(&mut self, core: &mut Core, sequence: u32, code: u32) {
-        let keep_alive = self.is_h2();
-        if self.filters.is_some() && self.stand_in(core, sequence, keep_alive) {
-            return;
-        }
         if let Some(filters) = &mut self.filters {
             filters.drop_one(sequence);
         }
         on_protocol!(&mut self.protocol, protocol => {
             protocol.reset(&mut self.transport, core, sequence, code);
         });
+    }
+
+    /// `SESSION`.
+    pub(crate) fn session_command(
+        &mut self,
+        core: &mut Core,
+        (subject, stream, code): (u32, u32, u32),
+        bytes: &[u8],
+    ) {
+        if let Protocol::H2(protocol) = &mut self.protocol {
+            protocol.session_command(&mut self.transport, core, (subject, stream, code), bytes);
+        }
+    }
+
+    /// `PUSH`.
+    pub(crate) fn push(&mut self, core: &mut Core, words: &View<'_, command::Push>) {
+        if let Protocol::H2(protocol) = &mut self.protocol {
+            protocol.push(&mut self.transport, core, words);
+        }
     }
 
     /// Whether the end of a request is still to be read.

@@ -96,7 +96,7 @@ impl Echo {
         transport.flush_later(core);
     }
 
-    pub(crate) fn give(
+    pub(super) fn give(
         &mut self,
         transport: &mut Transport,
         core: &mut Core,

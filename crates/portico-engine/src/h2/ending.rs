@@ -5,6 +5,8 @@
 pub(super) struct Ending {
     /// The peer broke the protocol, or the transport failed: nothing more is read.
     pub(super) has_failed: bool,
+    /// That is to be told to the application first.
+    pub(super) fails_when_told: bool,
     /// The application wants the connection to end.
     pub(super) is_closing: bool,
     /// The peer has been told so.

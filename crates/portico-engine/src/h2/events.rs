@@ -72,16 +72,17 @@ pub(super) fn write_request(
     events: &mut EventWriter<'_>,
     (token, sequence): (u32, u32),
     is_tls: bool,
-    (method, head): (Method, &Head),
+    head: &Head,
     section: &FieldSection,
 ) -> Result<(), NeedSpace> {
     let (bytes, fields) = (section.bytes(), head.fields(section));
-    // Of an extended CONNECT (RFC 8441): it says what the tunnel is for.
-    let protocol = head.protocol.and_then(|value| {
+    // Of an extended CONNECT (RFC 8441) the one that says what the tunnel is for, or a method that has no number.
+    let unknown = head.method.is_none().then_some(head.method_name);
+    let pseudo = head.protocol.or(unknown).and_then(|value| {
         let mut all = section.fields().iter();
         all.find(|field| field.value_offset == value.offset)
     });
-    let count = fields.len() + usize::from(protocol.is_some());
+    let count = fields.len() + usize::from(pseudo.is_some());
     let base = to_word(event::Request::payload_offset(count));
     let range = |span: Span| Range {
         offset: base.wrapping_add(span.offset),
@@ -91,7 +92,7 @@ pub(super) fn write_request(
     let words = event::Request {
         token,
         sequence,
-        method: method as u8,
+        method: head.method.map_or(0, |method| method as u8),
         major_version: 2,
         minor_version: 0,
         scheme: u8::from(is_tls),
@@ -104,8 +105,8 @@ pub(super) fn write_request(
         rest: Range::default(),
         content_length: head.content_length.unwrap_or(u64::MAX),
     };
-    let mut room = events.write(flags(method, head), words, count, bytes.len())?;
-    let named = protocol.map(|field| Field {
+    let mut room = events.write(flags(head), words, count, bytes.len())?;
+    let named = pseudo.map(|field| Field {
         name_number: 0,
         ..*field
     });
@@ -114,7 +115,7 @@ pub(super) fn write_request(
     Ok(())
 }
 
-fn flags(method: Method, head: &Head) -> u32 {
+fn flags(head: &Head) -> u32 {
     let mut flags = request_flag::KEEP_ALIVE | request_flag::HAS_HOST;
     let mut set = |condition: bool, flag: u32| {
         if condition {
@@ -127,7 +128,7 @@ fn flags(method: Method, head: &Head) -> u32 {
         request_flag::EXPECT_CONTINUE,
     );
     set(head.expect == Expect::Other, request_flag::EXPECT_OTHER);
-    set(method == Method::Connect, request_flag::UPGRADE);
+    set(head.method == Some(Method::Connect), request_flag::UPGRADE);
     flags
 }
 

@@ -12,7 +12,6 @@ use super::exchanges::{Exchange, KeptEnd};
 use crate::core::Core;
 use crate::exchange::BodyWish;
 use crate::offer::{Offered, Turn, Waiting};
-use crate::request_changes::RequestChanges;
 use crate::stop::Stop;
 use crate::transport::Transport;
 
@@ -72,6 +71,9 @@ impl H2 {
     ) -> Result<(), Stop> {
         self.begin(transport, core);
         self.untold.flush(transport, core, turn.events)?;
+        if std::mem::take(&mut self.ending.fails_when_told) {
+            self.fail(transport, core);
+        }
         self.handle_timeouts(transport, core, turn.events)?;
         while let Some(sequence) = self.exchanges.first_due() {
             self.look_at(transport, core, turn, sequence)?;
@@ -91,7 +93,7 @@ impl H2 {
     }
 
     /// Sends our settings.
-    fn begin(&mut self, transport: &mut Transport, core: &mut Core) {
+    pub(super) fn begin(&mut self, transport: &mut Transport, core: &mut Core) {
         if !self.is_started {
             self.is_started = true;
             self.session.start(transport.buffer(core));
@@ -125,10 +127,13 @@ impl H2 {
             let input = bytes.get(*used..).unwrap_or_default();
             let now_ms = core.clock.now_ms();
             let received = self.session.receive(input, now_ms, transport.buffer(core));
-            let Ok(received) = received else {
+            let received = match received {
+                Ok(received) => received,
                 // GOAWAY is among the output, and says why.
-                self.fail(transport, core);
-                break;
+                Err(error) => {
+                    let why = (error.code, error.reason);
+                    return self.session_failed(transport, core, turn.events, why);
+                }
             };
             *used += received.consumed;
             match received.event {
@@ -146,8 +151,7 @@ impl H2 {
                 Event::Reset { stream, code, .. } => {
                     self.stream_gone(transport, core, turn.events, stream, code)?;
                 }
-                Event::PeerSettings => self.clocks.is_open = true,
-                _ => {}
+                event => self.session_event(transport, core, turn.events, input, event)?,
             }
         }
         Ok(())
@@ -165,12 +169,12 @@ impl H2 {
             return Ok(());
         };
         let is_tls = transport.is_tls();
-        let Some(method) = head.method else {
-            // Records name methods by number. RFC 9110, section 9.1
+        if head.method.is_none() && !self.notifies {
+            // Applications that know HTTP/1 name methods by number. RFC 9110, section 9.1
             self.count_request(transport, core);
             self.refuse(transport, core, key, 501);
             return Ok(());
-        };
+        }
         let (name, section) = ((transport.token(), key.id), self.session.section());
         let scheme = if is_tls { Scheme::Https } else { Scheme::Http };
         let offered = match head.request(section, scheme) {
@@ -178,22 +182,15 @@ impl H2 {
             _ => Offered::Passed,
         };
         let mut exchange = Exchange::new(key, core.clock.now_ms());
-        exchange.is_tunnel = method == Method::Connect;
-        exchange.is_head = method == Method::Head;
+        exchange.is_tunnel = head.method == Some(Method::Connect);
+        exchange.is_head = head.method == Some(Method::Head);
         exchange.is_received = head.is_complete;
-        let write = |events: &mut EventWriter<'_>| {
-            write_request(events, name, is_tls, (method, &head), section)
-        };
+        let write =
+            |events: &mut EventWriter<'_>| write_request(events, name, is_tls, &head, section);
         let told = match &offered {
-            Offered::Passed | Offered::Filtered(_) => {
-                let changes = changes_of(&offered);
-                transport
-                    .announce(core, turn.events)
-                    .and_then(|()| match changes {
-                        None => Ok(write(turn.events)?),
-                        Some(changes) => Ok(changes.write(&record(write), turn.events)?),
-                    })
-            }
+            Offered::Passed | Offered::Filtered(_) => transport
+                .announce(core, turn.events)
+                .and_then(|()| Ok(write(turn.events)?)),
             Offered::Answered(_) => transport.announce(core, turn.events),
             Offered::Waits => {
                 let waiting = Waiting::begin(core, key.id);
@@ -319,21 +316,13 @@ impl H2 {
             return Ok(());
         };
         if exchange.waiting.is_some() {
-            core.cancelled.push(name);
+            core.agenda.cancel(name.0, name.1);
         }
         if exchange.waiting.is_some() || exchange.is_untold {
             return Ok(());
         }
         let write = |events: &mut EventWriter<'_>| write_reset(events, name, code.0);
         self.untold.tell(transport, core, events, write)
-    }
-}
-
-/// What the application is told otherwise of a request.
-fn changes_of(offered: &Offered) -> Option<&RequestChanges> {
-    match offered {
-        Offered::Filtered(filter) => filter.request_changes(),
-        _ => None,
     }
 }
 

@@ -115,7 +115,7 @@ impl H2 {
             let _ = self.session.reset(exchange.key, code, out);
             let is_told = exchange.waiting.is_none() && !exchange.is_untold;
             if exchange.waiting.is_some() {
-                core.cancelled.push(name);
+                core.agenda.cancel(name.0, name.1);
             }
             self.exchanges.remove(sequence);
             if !is_told {

@@ -150,7 +150,7 @@ impl H2 {
     }
 
     /// Adds to the body of an answer, and ends it with the flag `END`.
-    pub(crate) fn give(
+    pub(super) fn give(
         &mut self,
         transport: &mut Transport,
         core: &mut Core,
@@ -217,7 +217,7 @@ impl H2 {
 }
 
 /// Fields of an answer as the application gives them: lines, which end at the first that is none.
-fn fields(lines: &[u8]) -> impl Iterator<Item = OutgoingField<'_>> {
+pub(super) fn fields(lines: &[u8]) -> impl Iterator<Item = OutgoingField<'_>> {
     FieldLines::new(lines)
         .map_while(Result::ok)
         .map(|line| OutgoingField::numbered(line.name, line.number, line.value))

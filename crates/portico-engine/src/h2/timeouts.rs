@@ -97,13 +97,12 @@ impl H2 {
             return Ok(());
         }
         if self.clocks.is_input_late {
-            let reason = b"a frame or a field block takes too long";
+            let reason = "a frame or a field block takes too long";
             let (code, last) = (ErrorCode::ENHANCE_YOUR_CALM, self.session.last_stream());
             let out = transport.buffer(core);
-            self.session.go_away(last, code, reason, out);
+            self.session.go_away(last, code, reason.as_bytes(), out);
             self.clocks.is_due = false;
-            self.fail(transport, core);
-            return Ok(());
+            return self.session_failed(transport, core, events, (code, reason));
         }
         loop {
             let now_ms = core.clock.now_ms();
@@ -114,9 +113,10 @@ impl H2 {
                 }
                 Ok(Some(_)) => {}
                 Ok(None) => break,
-                Err(_) => {
-                    self.fail(transport, core);
-                    break;
+                Err(error) => {
+                    self.clocks.is_due = false;
+                    let why = (error.code, error.reason);
+                    return self.session_failed(transport, core, events, why);
                 }
             }
         }

@@ -9,23 +9,22 @@ use portico_cache::{Key, QueryRule, Target};
 
 use super::OutputCache;
 use super::asked::{Asked, Asking};
-use super::site::CacheSite;
 use super::storing::fields_of;
-use crate::filter::{AnswerFilter, FilteredHead, NewAnswer};
+use crate::filter::{AnswerFilter, FilteredHead, NewHead};
 
 /// Looks at the answer to a request that may have changed something.
 #[derive(Debug)]
 pub(super) struct Invalidating {
     cache: Arc<OutputCache>,
-    site: CacheSite,
+    owner: u64,
     asked: Asked,
 }
 
 impl Invalidating {
-    pub(super) fn new(cache: Arc<OutputCache>, site: CacheSite, asking: &Asking<'_>) -> Self {
+    pub(super) fn new(cache: Arc<OutputCache>, owner: u64, asking: &Asking<'_>) -> Self {
         Self {
             cache,
-            site,
+            owner,
             asked: asking.keep(),
         }
     }
@@ -33,24 +32,19 @@ impl Invalidating {
     fn purge(&self, path_and_query: &[u8]) {
         let asking = self.asked.asking();
         let target = Target {
-            owner: self.site.owner,
+            owner: self.owner,
             is_secure: asking.is_secure,
             authority: asking.authority,
             path_and_query,
             context: b"",
         };
-        let rule = self.site.rule_for(path_and_query);
-        if let Some(rule) = rule.filter(|rule| rule.query != QueryRule::All) {
-            let key = Key::new(&target, &rule.query);
-            self.cache.purge(Purge::Url(key));
-        }
         let key = Key::new(&target, &QueryRule::All);
         self.cache.purge(Purge::Url(key));
     }
 }
 
 impl AnswerFilter for Invalidating {
-    fn head(&mut self, head: &FilteredHead<'_>) -> NewAnswer {
+    fn head(&mut self, head: &FilteredHead<'_>) -> Option<NewHead> {
         let asking = self.asked.asking();
         if is_change(asking.method, head.status) {
             self.purge(asking.target);
@@ -61,7 +55,7 @@ impl AnswerFilter for Invalidating {
                 self.purge(&path);
             }
         }
-        NewAnswer::AsItIs
+        None
     }
 
     fn body(&mut self, _: &[u8], _: bool) -> Option<Vec<u8>> {

@@ -8,8 +8,8 @@ use portico_sys::{Address, Errno, Interest, Ready, socket};
 
 use super::Shard;
 use super::turn::LISTENER;
+use crate::agenda::PendingEvent;
 use crate::connection::Connection;
-use crate::core::PendingEvent;
 use crate::limits::{ACCEPT_PAUSE_MS, ACCEPTS_PER_TURN};
 use crate::protocol::Protocol;
 use crate::stop::Stop;
@@ -46,8 +46,7 @@ impl Shard {
                 }
                 Ok((socket, remote)) => self.drop_connection(listener, &socket, remote),
                 Err(Errno::AGAIN) => return,
-                // The connection was gone before it was taken.
-                Err(Errno::INTR | Errno::CONNABORTED | Errno::PROTO | Errno::PERM) => {}
+                Err(errno) if is_of_connection(errno) => {}
                 Err(errno) => return self.pause_accepting(listener, errno),
             }
         }
@@ -57,8 +56,8 @@ impl Shard {
     fn pause_accepting(&mut self, listener: u32, errno: Errno) {
         let errno = errno.raw_os_error();
         self.core
-            .pending
-            .push_back(PendingEvent::AcceptError { listener, errno });
+            .agenda
+            .tell(PendingEvent::AcceptError { listener, errno });
         let until_ms = self.core.clock.now_ms() + ACCEPT_PAUSE_MS;
         if let Some(entry) = self.core.listeners.find_mut(listener) {
             entry.paused_until_ms = until_ms;
@@ -80,7 +79,7 @@ impl Shard {
     /// There are as many connections as there may be: the peer sees its connection closed.
     fn drop_connection(&mut self, listener: u32, socket: &OwnedFd, remote: Address) {
         let local = socket::local_address(socket);
-        self.core.pending.push_back(PendingEvent::Dropped {
+        self.core.agenda.tell(PendingEvent::Dropped {
             listener,
             remote,
             local,
@@ -167,7 +166,7 @@ impl Shard {
             .map(|entry| &entry.options);
         let speaks_h2_only = listener_options
             .filter(|options| !options.protocols.http1 && tls.is_none())
-            .map(|options| options.http2);
+            .cloned();
         let first_protocol = self.first_protocol;
         let token = self.connections.insert(|token| {
             let transport = Transport::new(socket, token, listener, remote, tls, now_ms);
@@ -195,10 +194,28 @@ impl Shard {
             connection.transport.arm_first(&mut self.core);
         }
         if notify_open {
-            self.core.pending.push_back(PendingEvent::Opened { token });
+            self.core.agenda.tell(PendingEvent::Opened { token });
         }
         Ok(token)
     }
+}
+
+/// Whether only the connection has failed that was to be taken, before it was: the next one may not. accept(2) tells errors
+/// of the network as if they were its own.
+fn is_of_connection(errno: Errno) -> bool {
+    matches!(
+        errno,
+        Errno::INTR
+            | Errno::CONNABORTED
+            | Errno::PROTO
+            | Errno::PERM
+            | Errno::NETDOWN
+            | Errno::NOPROTOOPT
+            | Errno::HOSTDOWN
+            | Errno::NONET
+            | Errno::HOSTUNREACH
+            | Errno::NETUNREACH
+    )
 }
 
 /// Sets what accepted connections inherit from their listening socket.

@@ -52,14 +52,25 @@ impl Shard {
             command::TEMPLATE => return self.keep_template(command),
             command::DESTROY => {
                 let words = command.read::<command::Destroy>()?;
-                if !self.stands_in(words.token) {
-                    self.destroy(words.token, words.flags());
-                }
+                self.destroy(words.token, words.flags());
             }
             command::RESET => {
                 let words = command.read::<command::Reset>()?;
                 if let Some(connection) = self.connections.find(words.token) {
                     connection.reset(&mut self.core, words.sequence, words.code);
+                }
+            }
+            command::SESSION => {
+                let words = command.read::<command::Session>()?;
+                if let Some(connection) = self.connections.find(words.token) {
+                    let what = (words.subject, words.stream, words.code);
+                    connection.session_command(&mut self.core, what, words.data());
+                }
+            }
+            command::PUSH => {
+                let words = command.read::<command::Push>()?;
+                if let Some(connection) = self.connections.find(words.token) {
+                    connection.push(&mut self.core, &words);
                 }
             }
             command::SERVER_NAME => {
@@ -87,12 +98,6 @@ impl Shard {
         Ok(())
     }
 
-    /// Whether a connection that the application ends without an answer is ended behind another one, that stands in.
-    fn stands_in(&mut self, token: u32) -> bool {
-        let connection = self.connections.find(token);
-        connection.is_some_and(|connection| connection.stand_in_at_end(&mut self.core))
-    }
-
     fn choose_protocol(&mut self, command: Command<'_>) -> Result<(), CommandError> {
         let words = command.read::<command::Alpn>()?;
         let protocol = (words.flags() & alpn_flag::NONE == 0).then(|| words.protocol());
@@ -108,7 +113,6 @@ impl Shard {
         let wish = CacheWish {
             lifetime: has_lifetime.then(|| Duration::from_millis(words.lifetime_ms)),
             tags: words.tags(),
-            is_absent: words.flags() & cache_flag::ABSENT != 0,
         };
         if self.wish_for(words.token, words.sequence, &wish) || words.target().is_empty() {
             return;
@@ -119,12 +123,7 @@ impl Shard {
         let transport = &connection.transport;
         let filter = self.cache.as_ref().and_then(|cache| {
             let site = cache.site_of(transport.listener());
-            cache.late_filter(
-                site,
-                transport.is_secure(&self.core),
-                words.target(),
-                words.fields(),
-            )
+            cache.late_filter(site, transport.is_tls(), words.target(), words.fields())
         });
         if let Some(filter) = filter {
             self.filter_answer(words.token, words.sequence, filter);
@@ -141,7 +140,7 @@ impl Shard {
     /// How the requests of a connection reach us; `None`: it has gone.
     pub fn scheme_of(&mut self, token: u32) -> Option<Scheme> {
         let connection = self.connections.find(token)?;
-        Some(if connection.transport.is_secure(&self.core) {
+        Some(if connection.transport.is_tls() {
             Scheme::Https
         } else {
             Scheme::Http

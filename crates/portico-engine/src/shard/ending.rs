@@ -5,8 +5,8 @@ use portico_sys::{Interest, socket};
 
 use super::Shard;
 use super::turn::LINGERING;
+use crate::agenda::PendingEvent;
 use crate::connection::Connection;
-use crate::core::PendingEvent;
 use crate::limits::LINGER_MS;
 use crate::listener::Listener;
 use crate::stop::Stop;
@@ -17,7 +17,7 @@ impl Shard {
         let Some(mut connection) = self.connections.remove(token) else {
             return;
         };
-        connection.each_waiting(|sequence, _| self.core.cancelled.push((token, sequence)));
+        connection.each_waiting(|sequence, _| self.core.agenda.cancel(token, sequence));
         if stop == Stop::Close(0) {
             connection.transport.send_close_notify(&mut self.core);
         }
@@ -26,21 +26,20 @@ impl Shard {
             Stop::Linger | Stop::NeedSpace(_) | Stop::Preface => 0,
         };
         let listener = connection.transport.listener();
-        self.core.own_requests.remove(&token);
         let is_last = self.core.listeners.connection_gone(listener);
         if !connection.transport.is_referenced() {
             self.core.unreferenced -= 1;
         }
         if connection.transport.is_announced() {
             while let Some((sequence, count)) = connection.transport.take_acked() {
-                self.core.pending.push_back(PendingEvent::Flushed {
+                self.core.agenda.tell(PendingEvent::Flushed {
                     token,
                     sequence,
                     count,
                 });
             }
             let (bytes_read, bytes_written) = connection.transport.traffic();
-            self.core.pending.push_back(PendingEvent::Closed {
+            self.core.agenda.tell(PendingEvent::Closed {
                 token,
                 errno,
                 bytes_read,
@@ -49,9 +48,7 @@ impl Shard {
         } else {
             self.connections.release(token);
             if is_last {
-                self.core
-                    .pending
-                    .push_back(PendingEvent::Drained { listener });
+                self.core.agenda.tell(PendingEvent::Drained { listener });
             }
         }
         if stop == Stop::Linger {

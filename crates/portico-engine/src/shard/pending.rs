@@ -1,20 +1,21 @@
 //! Events that arose where none could be written.
 
 use portico_channel::EventWriter;
-use portico_channel::layout::event;
+use portico_channel::layout::{event, session_event};
+use portico_channel::schema::Range;
 
 use super::Shard;
-use crate::core::PendingEvent;
+use crate::agenda::PendingEvent;
 use crate::stop::Stop;
 use crate::transport::{endpoints, write_flushed};
 
 impl Shard {
     /// Writes what is pending, oldest first. The error is the number of bytes that are lacking.
     pub(super) fn write_pending(&mut self, events: &mut EventWriter<'_>) -> Result<(), usize> {
-        while let Some(pending) = self.core.pending.pop_front() {
+        while let Some(pending) = self.core.agenda.take_event() {
             let result = self.write_one(&pending, events);
             if let Err(Stop::NeedSpace(bytes)) = result {
-                self.core.pending.push_front(pending);
+                self.core.agenda.put_event_back(pending);
                 return Err(bytes);
             }
         }
@@ -58,6 +59,20 @@ impl Shard {
                 if let Some(connection) = self.connections.find(token) {
                     connection.write_unread_end(&mut self.core, events)?;
                 }
+            }
+            PendingEvent::Pushed {
+                token,
+                stream,
+                promised,
+            } => {
+                let words = event::Session {
+                    token,
+                    subject: session_event::PUSHED,
+                    stream,
+                    code: promised,
+                    bytes: Range::default(),
+                };
+                events.tell(0, words)?;
             }
             PendingEvent::Opened { token } => {
                 if let Some(connection) = self.connections.find(token) {

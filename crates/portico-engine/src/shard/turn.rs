@@ -6,7 +6,8 @@ use portico_channel::layout::timeout_kind;
 
 use super::Shard;
 use crate::TurnOutcome;
-use crate::core::{Core, PendingEvent};
+use crate::agenda::PendingEvent;
+use crate::core::Core;
 use crate::limits::READY_PER_TURN;
 use crate::offer::Turn;
 use crate::stop::Stop;
@@ -30,9 +31,7 @@ impl Shard {
         turn: &mut Turn<'_, '_>,
     ) -> Result<TurnOutcome, usize> {
         self.core.clock.update();
-        if !self.core.cancelled.is_empty() {
-            self.tell_cancelled(turn);
-        }
+        self.tell_cancelled(turn);
         self.write_pending(turn.events)?;
         let mut full = false;
         if !self.starved {
@@ -47,7 +46,6 @@ impl Shard {
             self.write_pending(turn.events)?;
         }
         let result = self.drive_work(turn);
-        self.make_own_requests(turn);
         self.flush(self.answers_follow);
         result?;
         self.write_pending(turn.events)?;
@@ -67,7 +65,7 @@ impl Shard {
             others,
             ..
         } = self;
-        let Core { epoll, work, .. } = core;
+        let Core { epoll, agenda, .. } = core;
         let count = epoll.wait(ready, Some(wait), |ready| {
             let Ok(token) = u32::try_from(ready.token) else {
                 others.push(ready.token);
@@ -75,7 +73,7 @@ impl Shard {
             };
             if let Some(connection) = connections.find(token) {
                 connection.transport.note_ready(ready);
-                connection.transport.schedule_in(work);
+                connection.transport.schedule_in(agenda);
             }
         });
         if !wait.is_zero() {
@@ -108,14 +106,14 @@ impl Shard {
         let Self {
             core, connections, ..
         } = self;
-        for index in 0..core.work.len() {
-            if let Some(&token) = core.work.get(index)
+        for index in 0..core.agenda.work_len() {
+            if let Some(token) = core.agenda.work_at(index)
                 && let Some(connection) = connections.find(token)
             {
                 connection.transport.flush_if_possible(core);
             }
         }
-        !core.dirty.is_empty()
+        core.agenda.has_unsent()
     }
 
     /// Readiness of what is not a connection.
@@ -135,8 +133,8 @@ impl Shard {
 
     /// Drives each connection on the list of work once.
     fn drive_work(&mut self, turn: &mut Turn<'_, '_>) -> Result<(), usize> {
-        for _ in 0..self.core.work.len() {
-            let Some(token) = self.core.work.pop_front() else {
+        for _ in 0..self.core.agenda.work_len() {
+            let Some(token) = self.core.agenda.take_work() else {
                 break;
             };
             let Some(connection) = self.connections.find(token) else {
@@ -169,8 +167,8 @@ impl Shard {
     /// Sends for every connection that has output. With `answers_follow` session tickets wait for the answer to the
     /// request that came with the end of the handshake: one send less for such a connection.
     fn flush(&mut self, answers_follow: bool) {
-        let mut dirty = std::mem::take(&mut self.core.dirty);
-        dirty.retain(|&token| {
+        let mut unsent = self.core.agenda.take_unsent();
+        unsent.retain(|&token| {
             let Some(connection) = self.connections.find(token) else {
                 return false;
             };
@@ -182,8 +180,8 @@ impl Shard {
             }
             false
         });
-        // Ending a connection makes none dirty.
-        self.core.dirty = dirty;
+        // Ending a connection enters none.
+        self.core.agenda.keep_unsent(unsent);
     }
 
     pub(super) fn handle_expired(&mut self) {
@@ -216,14 +214,8 @@ impl Shard {
                 .deadline_passed(&mut self.core, deadline_ms)
             {
                 Expired::Nothing => {}
-                Expired::Tell(kind) => self
-                    .core
-                    .pending
-                    .push_back(PendingEvent::Timeout { token, kind }),
-                Expired::TellUnreadEnd => self
-                    .core
-                    .pending
-                    .push_back(PendingEvent::UnreadEnd { token }),
+                Expired::Tell(kind) => self.core.agenda.tell(PendingEvent::Timeout { token, kind }),
+                Expired::TellUnreadEnd => self.core.agenda.tell(PendingEvent::UnreadEnd { token }),
                 Expired::Close => self.end_connection(token, Stop::Close(0)),
             }
         }
@@ -271,7 +263,7 @@ impl Shard {
         {
             if connection.is_request_late(core, headers_ms, request_ms) {
                 let kind = timeout_kind::REQUEST;
-                core.pending.push_back(PendingEvent::Timeout {
+                core.agenda.tell(PendingEvent::Timeout {
                     token: connection.transport.token(),
                     kind,
                 });

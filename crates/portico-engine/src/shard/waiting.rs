@@ -7,7 +7,7 @@ use crate::offer::{Offered, Turn};
 impl Shard {
     /// Tells the responder of requests that have gone.
     pub(super) fn tell_cancelled(&mut self, turn: &mut Turn<'_, '_>) {
-        for (token, sequence) in self.core.cancelled.drain(..) {
+        for (token, sequence) in self.core.agenda.take_cancelled() {
             if let Some(responder) = &mut turn.responder {
                 responder.cancelled(token, sequence);
             }

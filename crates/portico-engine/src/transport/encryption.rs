@@ -120,7 +120,7 @@ impl Transport {
             .tls_at(|stage| matches!(stage, Stage::Failed { error: None }))
             .is_some()
         {
-            self.output.after = AfterFlush::Close;
+            self.output.set_after(AfterFlush::Close);
             self.flush_later(core);
         }
     }
@@ -132,12 +132,13 @@ impl Transport {
         let Some(tls) = &mut self.tls else {
             return Ok(());
         };
-        if tls.queued() > TLS_JOINED_BYTES || self.output.queue.is_empty() || tls.is_handshaking() {
+        if tls.queued() > TLS_JOINED_BYTES || self.output.queue().is_empty() || tls.is_handshaking()
+        {
             return Ok(());
         }
         let mut left = TLS_BATCH_BYTES;
         while left > 0 {
-            let batch = match self.output.queue.front() {
+            let batch = match self.output.queue().front() {
                 Ok(Run::Bytes(run)) => run.get(..left).unwrap_or(run),
                 Ok(Run::File(range)) => {
                     core.file_bytes.resize(FILE_READ_BYTES, 0);
@@ -160,7 +161,7 @@ impl Transport {
             self.output.advance(count);
             left -= count;
         }
-        if self.output.after != AfterFlush::Continue && self.output.queue.is_empty() {
+        if self.output.after() != AfterFlush::Continue && self.output.queue().is_empty() {
             tls.close_notify(&mut core.buffers);
         }
         Ok(())
@@ -200,7 +201,7 @@ impl Transport {
             self.end_input();
         }
         if outcome.failed {
-            self.output.queue.clear(&mut core.buffers);
+            self.output.clear(&mut core.buffers);
             self.schedule(core);
             change = TlsChange::Failed;
         }

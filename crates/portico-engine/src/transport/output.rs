@@ -1,8 +1,13 @@
 //! Bytes to be sent, and what is to happen when they are.
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 
+use portico_channel::LentBytes;
+
+use crate::answer::Payload;
 use crate::buffer_pool::BufferPool;
+use crate::file_range::FileRange;
 use crate::segments::Segments;
 
 /// What follows when everything queued has been sent.
@@ -21,16 +26,16 @@ pub(crate) enum AfterFlush {
 #[derive(Debug, Default)]
 pub(crate) struct Output {
     /// What is queued.
-    pub(super) queue: Segments,
+    queue: Segments,
     /// Position of the queue's front in the stream of all output.
     sent_position: u64,
     /// Whether the kernel took no more; an edge of readiness ends it.
-    pub(super) blocked: bool,
-    /// Whether the connection is in the shard's list of those to be flushed.
-    pub(super) dirty: bool,
+    blocked: bool,
+    /// Whether the connection is in the shard's list of those whose output is to be sent.
+    is_entered: bool,
     /// Whether our side has ended.
-    pub(super) ended: bool,
-    pub(super) after: AfterFlush,
+    ended: bool,
+    after: AfterFlush,
     /// How many of `acks` have come true.
     acked: u32,
     /// Acknowledgements that are not told, in the order in which they come true.
@@ -51,6 +56,46 @@ impl Output {
     #[inline]
     pub(super) fn queued(&self) -> usize {
         self.queue.len()
+    }
+
+    /// What is queued, to be sent or encrypted from where it lies; [`Output::advance`] says how much has been.
+    #[inline]
+    pub(super) fn queue(&self) -> &Segments {
+        &self.queue
+    }
+
+    /// Queues body bytes and what follows them.
+    #[inline]
+    pub(super) fn push(&mut self, body: Payload<'_>, tail: &[u8], pool: &mut BufferPool) {
+        self.queue.push(body, tail, pool);
+    }
+
+    /// Queues a range of a file.
+    pub(super) fn push_file(&mut self, range: FileRange) {
+        self.queue.push_file(range);
+    }
+
+    /// Queues this part of bytes that stay where they are.
+    pub(super) fn push_lent(&mut self, owner: Rc<dyn LentBytes>, start: usize, end: usize) {
+        self.queue.push_lent(owner, start, end);
+    }
+
+    /// Queues segments. Returns the position in the stream of all output at which they begin.
+    pub(super) fn append(&mut self, segments: Segments, pool: &mut BufferPool) -> u64 {
+        let start = self.position();
+        self.queue.append(segments, pool);
+        start
+    }
+
+    /// Gives buffers back that are not needed.
+    #[inline]
+    pub(super) fn tidy(&mut self, pool: &mut BufferPool) {
+        self.queue.tidy(pool);
+    }
+
+    /// Nothing of what is queued will be sent.
+    pub(super) fn clear(&mut self, pool: &mut BufferPool) {
+        self.queue.clear(pool);
     }
 
     /// The owned end of the queue, to append to.
@@ -75,6 +120,48 @@ impl Output {
     /// So many bytes have been sent that never were in the queue, which was empty before them.
     pub(super) fn sent_directly(&mut self, count: usize) {
         self.sent_position += u64::try_from(count).unwrap_or(0);
+    }
+
+    /// Whether the kernel took no more when it was asked last.
+    #[inline]
+    pub(super) fn is_blocked(&self) -> bool {
+        self.blocked
+    }
+
+    /// The kernel takes no more, until it says that it does.
+    #[inline]
+    pub(super) fn set_blocked(&mut self, is_blocked: bool) {
+        self.blocked = is_blocked;
+    }
+
+    /// The connection is in the shard's list of those whose output is to be sent, or has been taken from it. Returns
+    /// whether it was in the list.
+    #[inline]
+    pub(super) fn set_entered(&mut self, is_entered: bool) -> bool {
+        std::mem::replace(&mut self.is_entered, is_entered)
+    }
+
+    /// Whether our side has ended.
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Our side ends.
+    pub(super) fn end(&mut self) {
+        self.ended = true;
+    }
+
+    /// What follows when everything queued has been sent.
+    #[inline]
+    pub(super) fn after(&self) -> AfterFlush {
+        self.after
+    }
+
+    /// Sets what follows. An end of the connection is not taken back.
+    pub(super) fn set_after(&mut self, after: AfterFlush) {
+        if self.after != AfterFlush::Close {
+            self.after = after;
+        }
     }
 
     /// Asks to be told when the stream has been sent up to `position`.
@@ -136,7 +223,7 @@ mod tests {
         assert!(output.collect_acks());
         assert_eq!(output.acked(), Some((0, 1)));
         output.advance(4);
-        output.queue.tidy(&mut pool);
+        output.tidy(&mut pool);
         assert!(output.collect_acks());
         for run in [(0, 2), (7, 2), (9, 1)] {
             assert_eq!(output.acked(), Some(run));

@@ -18,15 +18,14 @@ impl Transport {
     /// Has the output sent before the turn or the submission ends.
     #[inline]
     pub(crate) fn flush_later(&mut self, core: &mut Core) {
-        if !self.output.dirty {
-            self.output.dirty = true;
-            core.dirty.push(self.token);
+        if !self.output.set_entered(true) {
+            core.agenda.send(self.token);
         }
     }
 
     /// The same, if something is queued that the kernel may take.
     pub(crate) fn flush_if_possible(&mut self, core: &mut Core) {
-        if self.queued() > 0 && !self.output.blocked {
+        if self.queued() > 0 && !self.output.is_blocked() {
             self.flush_later(core);
         }
     }
@@ -34,23 +33,23 @@ impl Transport {
     /// Whether nothing but session tickets is to be sent. Says so once.
     pub(crate) fn take_tickets(&mut self) -> bool {
         match &mut self.tls {
-            Some(tls) => tls.take_tickets() && self.output.queue.is_empty(),
+            Some(tls) => tls.take_tickets() && self.output.queue().is_empty(),
             None => false,
         }
     }
 
     /// Sends what the kernel takes, about `most` bytes. Returns whether it may take more.
     pub(crate) fn send(&mut self, core: &mut Core, most: usize) -> Result<bool, Stop> {
-        self.output.dirty = false;
+        self.output.set_entered(false);
         let mut more = self.send_queued(core, most)?;
-        if self.output.after != AfterFlush::Continue
+        if self.output.after() != AfterFlush::Continue
             && self.queued() == 0
             && let Some(tls) = &mut self.tls
             && tls.close_notify(&mut core.buffers)
         {
             more = self.send_queued(core, most)?;
         }
-        self.output.queue.tidy(&mut core.buffers);
+        self.output.tidy(&mut core.buffers);
         let on_the_wire = self.tls.as_mut().map_or(0, |tls| {
             tls.tidy(&mut core.buffers);
             tls.queued()
@@ -67,7 +66,7 @@ impl Transport {
         let mut left = most;
         loop {
             self.encrypt(core)?;
-            if self.output.blocked || self.queued() == 0 {
+            if self.output.is_blocked() || self.queued() == 0 {
                 return Ok(false);
             }
             if left == 0 {
@@ -79,7 +78,7 @@ impl Transport {
                     left = left.saturating_sub(count);
                     self.sent(core, count);
                 }
-                Err(Errno::AGAIN) => self.output.blocked = true,
+                Err(Errno::AGAIN) => self.output.set_blocked(true),
                 Err(Errno::INTR) => {}
                 Err(errno) => return Err(Stop::Close(errno.raw_os_error())),
             }
@@ -96,11 +95,11 @@ impl Transport {
             }
             return Ok(socket::send(&self.socket, bytes));
         }
-        if let Some(bytes) = self.output.queue.only_run() {
+        if let Some(bytes) = self.output.queue().only_run() {
             let bytes = bytes.get(..FLUSH_BYTES).unwrap_or(bytes);
             return Ok(socket::send(&self.socket, bytes));
         }
-        let queue = &self.output.queue;
+        let queue = self.output.queue();
         if let Ok(Run::File(range)) = queue.front() {
             return self.send_file(range, most.min(FLUSH_BYTES));
         }
@@ -152,7 +151,7 @@ impl Transport {
 
     /// Ends our side (FIN); the peer may go on.
     pub(crate) fn end_output(&mut self) {
-        self.output.ended = true;
+        self.output.end();
         // ENOTCONN: the peer has reset the connection, which reading will tell.
         let _ = socket::end(&self.socket);
     }
@@ -169,26 +168,24 @@ impl Transport {
             Some(external) if self.can_send_directly() => {
                 self.send_directly(core, external, tail);
             }
-            _ => self.output.queue.push(body, tail, &mut core.buffers),
+            _ => self.output.push(body, tail, &mut core.buffers),
         }
     }
 
     /// Appends a range of a file.
     pub(crate) fn append_file(&mut self, range: FileRange) {
-        self.output.queue.push_file(range);
+        self.output.push_file(range);
     }
 
     /// Appends segments. Returns the position in the stream of all output at which they begin.
     pub(crate) fn append_segments(&mut self, core: &mut Core, segments: Segments) -> u64 {
-        let start = self.output.position();
-        self.output.queue.append(segments, &mut core.buffers);
-        start
+        self.output.append(segments, &mut core.buffers)
     }
 
     /// The end of the output, to append to.
     #[inline]
     pub(crate) fn buffer(&mut self, core: &mut Core) -> &mut Vec<u8> {
-        self.output.queue.buffer(&mut core.buffers)
+        self.output.buffer(&mut core.buffers)
     }
 
     /// Asks for an acknowledgement (`FLUSHED`) when everything up to a position has been handed to the kernel: of an
@@ -207,31 +204,29 @@ impl Transport {
     /// What follows when everything queued has been sent.
     #[inline]
     pub(crate) fn after_flush(&self) -> AfterFlush {
-        self.output.after
+        self.output.after()
     }
 
     /// Whether nothing but the connection's going on follows what is queued: more may be appended.
     #[inline]
     pub(crate) fn takes_output(&self) -> bool {
-        self.output.after == AfterFlush::Continue
+        self.output.after() == AfterFlush::Continue
     }
 
     /// Ends our side, or the connection, behind what is queued. An end of the connection is not taken back.
     pub(crate) fn set_after_flush(&mut self, after: AfterFlush) {
-        if self.output.after != AfterFlush::Close {
-            self.output.after = after;
-        }
+        self.output.set_after(after);
     }
 
     /// Whether our side has ended.
     pub(crate) fn has_output_ended(&self) -> bool {
-        self.output.ended
+        self.output.has_ended()
     }
 
     /// Bytes that wait for the kernel, encrypted or not yet.
     #[inline]
     pub(crate) fn queued(&self) -> usize {
-        self.output.queue.len() + self.tls.as_ref().map_or(0, |tls| tls.queued())
+        self.output.queued() + self.tls.as_ref().map_or(0, |tls| tls.queued())
     }
 
     /// Takes the first acknowledgements that have come true and were not told: whose they are, and how many.
@@ -245,7 +240,7 @@ impl Transport {
     /// as it may: what the peer has acknowledged counts, for the kernel takes more in large steps only. `None` while the
     /// peer is not waited for.
     pub(crate) fn taken_while_blocked(&self) -> Option<u64> {
-        if !self.output.blocked || self.queued() == 0 {
+        if !self.output.is_blocked() || self.queued() == 0 {
             return None;
         }
         let unacknowledged = socket::unacknowledged(&self.socket).unwrap_or(0);
@@ -253,7 +248,7 @@ impl Transport {
     }
 
     fn can_send_directly(&self) -> bool {
-        !self.output.blocked && self.tls.is_none()
+        !self.output.is_blocked() && self.tls.is_none()
     }
 
     /// Offers queued output, `body` and `tail` to the kernel at once; what it does not take is queued. Of the body only
@@ -263,7 +258,7 @@ impl Transport {
         let bytes = body.bytes();
         let length = bytes.len();
         let count = if length <= FLUSH_BYTES
-            && let Some(unsent) = self.output.queue.only_run()
+            && let Some(unsent) = self.output.queue().only_run()
         {
             let pieces = [
                 IoSlice::new(unsent),
@@ -289,7 +284,7 @@ impl Transport {
         }
         let rest = bytes.get(of_body..).unwrap_or_default();
         if rest.len() > EXTERNAL_COPY_BYTES {
-            self.output.queue.push_lent(body.keep(), of_body, length);
+            self.output.push_lent(body.keep(), of_body, length);
         }
         let out = self.output.buffer(&mut core.buffers);
         if rest.len() <= EXTERNAL_COPY_BYTES {

@@ -1,5 +1,6 @@
 //! What people ask of applications, and what they are told.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use portico_supervisor::{Application, Condition, Phase, Worker};
@@ -7,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 
 use crate::applications::entries::Entry;
+use crate::applications::life::Life;
+use crate::applications::specification::Output;
 use crate::control::Control;
 use crate::host::Host;
 use crate::protocol::{Answer, ApplicationCommand};
@@ -33,6 +36,9 @@ pub struct ApplicationStatus {
     pub command: Vec<String>,
     /// Where it runs.
     pub directory: String,
+    /// Folder of its logs, `SLOT.log` and those before it. Absent: its output goes where the host's goes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logs: Option<String>,
     /// Workers that ended without having been asked to, since the host started.
     pub failures: u64,
     /// How the last of them ended, and when: seconds ago.
@@ -57,6 +63,16 @@ pub struct WorkerStatus {
     /// Milliseconds from its start until it was ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready_after_ms: Option<u64>,
+    /// Requests that it has had.
+    pub requests: u64,
+    /// Resident memory of its processes that serve, and of the one that was started, in bytes.
+    pub memory_bytes: u64,
+    /// JavaScript's heap in use, of the process that has most, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heap_used_bytes: Option<u64>,
+    /// Which part of the last second the busiest event loop was busy, in percent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event_loop_percent: Option<u32>,
     /// The last lines that it wrote. Empty where its output goes through no pipe of the host.
     pub last_lines: Vec<String>,
 }
@@ -156,6 +172,7 @@ impl Host {
             }
             _ => machine.start(now),
         }
+        self.applications.has_changed = true;
         tracing::info!(application = name, "asked to {}", command.verb());
         Ok(())
     }
@@ -166,15 +183,21 @@ impl Host {
             entries.filter(|entry| name.is_none_or(|name| entry.specification.name == name));
         let now = Instant::now();
         Answer {
-            applications: Some(wanted.map(|entry| entry.status(now)).collect()),
+            applications: Some(
+                wanted
+                    .map(|entry| entry.status(&self.applications.logs, now))
+                    .collect(),
+            ),
             ..Answer::default()
         }
     }
 }
 
 impl Entry {
-    fn status(&self, now: Instant) -> ApplicationStatus {
+    fn status(&self, logs: &Path, now: Instant) -> ApplicationStatus {
         let words = self.specification.command.iter();
+        let has_logs = matches!(self.specification.output, Output::Logs(_));
+        let logs = has_logs.then(|| logs.join(&self.specification.name));
         let mut workers: Vec<_> = self.machine.workers().collect();
         workers.sort_by_key(|worker| (worker.slot, worker.id));
         ApplicationStatus {
@@ -191,6 +214,7 @@ impl Entry {
                 .map(|word| word.to_string_lossy().into_owned())
                 .collect(),
             directory: self.specification.directory.display().to_string(),
+            logs: logs.map(|folder| folder.display().to_string()),
             failures: self.failures,
             last_failure: self
                 .last_failure
@@ -220,6 +244,10 @@ impl Entry {
             .into(),
             uptime_seconds: now.duration_since(worker.started).as_secs(),
             ready_after_ms: ready_after.and_then(|time| u64::try_from(time.as_millis()).ok()),
+            requests: life.map_or(0, |life| life.requests),
+            memory_bytes: life.map_or(0, Life::memory),
+            heap_used_bytes: life.and_then(Life::heap_used),
+            event_loop_percent: life.and_then(Life::event_loop_percent),
             last_lines: lines.unwrap_or_default(),
         }
     }

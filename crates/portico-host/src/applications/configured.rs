@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use nix::unistd::{Gid, Uid, User};
@@ -14,7 +14,7 @@ use portico_sys::spawn::{Identity, Isolation};
 
 use crate::applications::command::{self, Node};
 use crate::applications::package::package_folder;
-use crate::applications::specification::{Listen, Output, Specification};
+use crate::applications::specification::{Listen, LogLimits, Output, Specification};
 use crate::users;
 
 /// The application that a section stands for.
@@ -58,9 +58,18 @@ pub(crate) fn specification(options: &ApplicationOptions) -> Result<Specificatio
             ends_with_starter: false,
         },
         instances: instances(options.instances),
-        output: Output::Terminal,
+        output: Output::Logs(LogLimits {
+            max_bytes: options.log_max_size,
+            max_age: options.log_max_age,
+            files: options.log_files,
+        }),
         hang_timeout: Some(options.hang_timeout).filter(|time| !time.is_zero()),
         max_requests: Some(options.max_requests).filter(|count| *count > 0),
+        max_memory: Some(options.max_memory).filter(|bytes| *bytes > 0),
+        max_heap: Some(options.max_heap).filter(|bytes| *bytes > 0),
+        max_age: Some(options.max_age).filter(|age| !age.is_zero()),
+        wait_ready: options.wait_ready,
+        shutdown_message: options.shutdown_message,
         policy: policy(options),
     })
 }
@@ -78,7 +87,8 @@ pub(crate) fn instances(wanted: Instances) -> u32 {
 
 fn policy(options: &ApplicationOptions) -> Policy {
     Policy {
-        start_timeout: (!options.prefix.is_empty()).then_some(options.start_timeout),
+        start_timeout: (!options.prefix.is_empty() || options.wait_ready)
+            .then_some(options.start_timeout),
         drain_timeout: options.drain_timeout,
         stop_timeout: options.stop_timeout,
         max_unavailable: options.max_unavailable,
@@ -234,7 +244,7 @@ fn listen(
     })
 }
 
-fn unreadable(path: &PathBuf, error: &std::io::Error) -> String {
+fn unreadable(path: &Path, error: &std::io::Error) -> String {
     format!("{} can't be read: {error}", path.display())
 }
 

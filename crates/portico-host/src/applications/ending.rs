@@ -10,6 +10,7 @@ use tokio::task::spawn_local;
 use tokio::time::timeout;
 
 use crate::applications::life::{self, Life};
+use crate::applications::pipes::WorkerPipe;
 use crate::host::Host;
 
 /// How long the last output of a worker is waited for after its end: others may hold its pipe.
@@ -94,6 +95,8 @@ impl Host {
             return;
         };
         life.process.kill_group();
+        life.pipes.iter().for_each(WorkerPipe::remove);
+        self.applications.has_changed = true;
         let left = life.registrations.iter().map(|entry| entry.member);
         let left: Vec<_> = left.collect();
         let machine_worker = entry.machine.worker(worker).cloned();
@@ -109,7 +112,7 @@ impl Host {
         let last = life.last_lines.take();
         let status = life.process.reap().ok();
         let ended = match was_hung {
-            true => "it took nothing of what was there for it, and was killed".to_owned(),
+            true => "it took nothing of what was there for it, or its event loop did not turn, and was killed".to_owned(),
             false => explain(status, was_killed, &last),
         };
         let lived = format!("{:.1} s", lived.as_secs_f64());

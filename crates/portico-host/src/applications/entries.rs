@@ -1,17 +1,19 @@
 //! The applications of a host: their state machines, and what is done for them.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use portico_supervisor::{Action, Application, Condition, Exit, Phase, WorkerId};
+use portico_supervisor::{Action, Application, Exit, Phase, WorkerId};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::watch;
 use tokio::task::spawn_local;
 
 use crate::applications::ending::OutputEnded;
 use crate::applications::life::Life;
-use crate::applications::output::{Source, Writer};
-use crate::applications::specification::Specification;
+use crate::applications::output::{LogTarget, Source, Writer};
+use crate::applications::specification::{Output, Specification};
 use crate::applications::verdict::Verdict;
 use crate::host::Host;
 
@@ -23,6 +25,19 @@ const DRAIN_STEP: Duration = Duration::from_millis(20);
 pub(crate) struct Applications {
     pub(super) entries: BTreeMap<String, Entry>,
     writer: Option<Writer>,
+    /// Folder of all logs.
+    pub(super) logs: PathBuf,
+    /// Tells those who read what workers write to stop.
+    pub(super) stop_reading: watch::Sender<bool>,
+    /// Numbers of the last connection of a process, and of the last question to one.
+    pub(super) last_speaker: u64,
+    pub(super) last_question: u64,
+    /// Another host decides about workers, not yet or not any more this one.
+    pub(super) is_paused: bool,
+    /// What is written down for the next host is not true any more.
+    pub(super) has_changed: bool,
+    /// Whether anything has been written down.
+    pub(super) has_record: bool,
     pub(super) news: UnboundedSender<OutputEnded>,
     received: Option<UnboundedReceiver<OutputEnded>>,
     /// How the only application of `portico run` ended.
@@ -36,9 +51,9 @@ pub(super) struct Entry {
     pub(super) machine: Application,
     pub(super) lives: BTreeMap<WorkerId, Life>,
     /// Whether the configuration file has it.
-    is_configured: bool,
+    pub(super) is_configured: bool,
     /// It is forgotten when its last worker has ended.
-    is_removed: bool,
+    pub(super) is_removed: bool,
     /// How a worker ended last that was not asked to.
     pub(super) last_status: Option<ExitStatus>,
     /// The same in words, and when.
@@ -47,61 +62,39 @@ pub(super) struct Entry {
     pub(super) failures: u64,
 }
 
-impl Default for Applications {
-    fn default() -> Self {
+impl Applications {
+    /// None, with the folder of their logs.
+    pub(crate) fn new(logs: PathBuf) -> Self {
         let (news, received) = unbounded_channel();
         Self {
             entries: BTreeMap::new(),
             writer: None,
+            logs,
+            stop_reading: watch::Sender::new(false),
+            last_speaker: 0,
+            last_question: 0,
+            is_paused: false,
+            has_changed: false,
+            has_record: false,
             news,
             received: Some(received),
             verdict: None,
         }
     }
-}
 
-impl Applications {
     /// The application of `portico run`.
     pub(crate) fn add(&mut self, specification: Specification, now: Instant) {
         self.insert(specification, false, now);
     }
 
-    /// These are the applications of the configuration from now on. Those that have not changed are not touched.
-    pub(crate) fn configure(&mut self, specifications: &[Specification], now: Instant) {
-        let is_named = |name: &str| specifications.iter().any(|own| own.name == name);
-        let removed = self.entries.iter_mut();
-        for (name, entry) in removed.filter(|(name, entry)| entry.is_configured && !is_named(name))
-        {
-            if !entry.is_removed {
-                tracing::info!(application = name, "is no longer configured; it is stopped");
-                entry.is_removed = true;
-                entry.machine.stop(now);
-            }
-        }
-        for specification in specifications {
-            match self.entries.get_mut(&specification.name) {
-                Some(entry) => entry.reconfigure(specification, now),
-                None => self.insert(specification.clone(), true, now),
-            }
-        }
-    }
-
-    fn insert(&mut self, specification: Specification, is_configured: bool, now: Instant) {
-        let machine = Application::new(
-            specification.policy.clone(),
-            specification.instances,
-            WorkerId(0),
-        );
-        let mut entry = Entry {
-            specification,
-            machine,
-            lives: BTreeMap::new(),
-            is_configured,
-            is_removed: false,
-            last_status: None,
-            last_failure: None,
-            failures: 0,
-        };
+    pub(super) fn insert(
+        &mut self,
+        specification: Specification,
+        is_configured: bool,
+        now: Instant,
+    ) {
+        self.has_changed = true;
+        let mut entry = Entry::new(specification, is_configured);
         entry.machine.start(now);
         self.entries.insert(entry.specification.name.clone(), entry);
     }
@@ -113,6 +106,9 @@ impl Applications {
 
     /// When to be called next.
     pub(crate) fn next_timeout(&self, now: Instant) -> Option<Instant> {
+        if self.is_paused {
+            return None;
+        }
         let entries = || self.entries.values();
         let timeouts = entries().filter_map(|entry| entry.machine.next_timeout());
         let mut workers = entries().flat_map(|entry| entry.machine.workers());
@@ -179,35 +175,26 @@ impl Applications {
 }
 
 impl Entry {
-    /// Puts changed options into force: a worker is replaced only where it would be started in another way now.
-    fn reconfigure(&mut self, new: &Specification, now: Instant) {
-        if self.specification == *new && !self.is_removed {
-            return;
+    /// One that does not run yet.
+    pub(super) fn new(specification: Specification, is_configured: bool) -> Self {
+        let policy = specification.policy.clone();
+        Self {
+            machine: Application::new(policy, specification.instances, WorkerId(0)),
+            specification,
+            lives: BTreeMap::new(),
+            is_configured,
+            is_removed: false,
+            last_status: None,
+            last_failure: None,
+            failures: 0,
         }
-        let before = std::mem::replace(&mut self.specification, new.clone());
-        if before.policy != new.policy {
-            self.machine.set_policy(now, new.policy.clone());
-        }
-        // A number that was set by `portico scale` stays until the file has another.
-        if before.instances != new.instances || self.is_removed {
-            self.machine.scale(now, new.instances);
-        }
-        let stays_stopped = self.machine.condition() == Condition::Stopped && !self.is_removed;
-        if !stays_stopped && (self.is_removed || !before.starts_as(new)) {
-            tracing::info!(
-                application = new.name,
-                "has changed; its workers are replaced"
-            );
-            self.machine.recycle(now);
-        }
-        self.is_removed = false;
     }
 }
 
 impl Host {
     /// Does what is due for all applications.
     pub(crate) fn tend_applications(&mut self, now: Instant) {
-        if self.applications.is_empty() {
+        if self.applications.is_paused {
             return;
         }
         self.notice_drained(now);
@@ -224,6 +211,7 @@ impl Host {
         }
         let is_over = |entry: &Entry| entry.is_removed && entry.lives.is_empty();
         self.applications.entries.retain(|_, entry| !is_over(entry));
+        self.applications.save_record(self.place.path());
     }
 
     fn next_action(&mut self, name: &str) -> Option<Action> {
@@ -235,6 +223,7 @@ impl Host {
     }
 
     fn carry_out(&mut self, name: &str, action: Action, now: Instant) {
+        self.applications.has_changed = true;
         match action {
             Action::Spawn { worker, slot } => self.spawn(name, worker, slot, now),
             Action::Drain(worker) => {
@@ -248,7 +237,10 @@ impl Host {
                 }
             }
             Action::Terminate(worker) => {
-                if let Some(life) = self.applications.life(name, worker) {
+                let by_message = self.applications.ends_by_message(name);
+                if let Some(life) = self.applications.life(name, worker)
+                    && !(by_message && life.say_shutdown())
+                {
                     life.process.terminate();
                 }
             }
@@ -321,6 +313,9 @@ impl Host {
                 .map(|worker| worker.id)
                 .filter(|id| {
                     let life = entry.lives.get(id);
+                    if life.is_some_and(|life| life.drains_elsewhere) {
+                        return false;
+                    }
                     let registrations = life.iter().flat_map(|life| &life.registrations);
                     registrations
                         .filter_map(|entry| totals.members.get(&entry.member))
@@ -339,6 +334,17 @@ impl Applications {
         self.entries.get_mut(name)?.lives.get_mut(&worker)
     }
 
+    /// Where a worker is in its life.
+    pub(super) fn phase(&self, name: &str, worker: WorkerId) -> Option<Phase> {
+        let entry = self.entries.get(name)?;
+        Some(entry.machine.worker(worker)?.phase)
+    }
+
+    fn ends_by_message(&self, name: &str) -> bool {
+        let entry = self.entries.get(name);
+        entry.is_some_and(|entry| entry.specification.shutdown_message)
+    }
+
     fn start_worker(
         &mut self,
         name: &str,
@@ -346,24 +352,66 @@ impl Applications {
         (worker, slot): (WorkerId, u32),
         now: Instant,
     ) -> std::io::Result<()> {
-        let writer = self.writer()?;
         let Some(entry) = self.entries.get_mut(name) else {
             return Ok(());
         };
-        let mut life = Life::start(&entry.specification, socket, slot, worker, now)?;
+        let life = Life::start(&entry.specification, socket, slot, worker, now)?;
         let pid = life.process.pid();
         tracing::info!(application = name, slot, pid, "a worker starts");
-        let (output, error) = life.process.take_output();
-        for (pipe, is_error) in [(output, false), (error, true)] {
-            let source = Source { slot, is_error };
-            let copy = pipe.map(|pipe| writer.clone().copy(pipe, source, life.last_lines.clone()));
-            life.copying.extend(copy.map(spawn_local));
-        }
         entry.lives.insert(worker, life);
         // One that serves no requests is ready as soon as it runs.
-        if entry.specification.expected_registrations() == 0 {
+        let specification = &entry.specification;
+        if specification.expected_registrations() == 0 && !specification.wait_ready {
             entry.machine.handle_ready(now, worker);
         }
+        self.read_output(name, worker)
+    }
+
+    /// Begins to read what a worker writes.
+    pub(super) fn read_output(&mut self, name: &str, worker: WorkerId) -> std::io::Result<()> {
+        let writer = self.writer()?;
+        let folder = self.logs.join(name);
+        let stop = self.stop_reading.subscribe();
+        let Some(entry) = self.entries.get_mut(name) else {
+            return Ok(());
+        };
+        let slot = entry.machine.worker(worker).map_or(0, |worker| worker.slot);
+        let Some(life) = entry.lives.get_mut(&worker) else {
+            return Ok(());
+        };
+        for (pipe, is_error) in std::mem::take(&mut life.unread) {
+            let log = match entry.specification.output {
+                Output::Logs(limits) => Some(LogTarget {
+                    folder: folder.clone(),
+                    limits,
+                    worker: format!(
+                        "{slot}:{} {}",
+                        life.process.pid(),
+                        if is_error { "err" } else { "out" }
+                    ),
+                }),
+                Output::Inherited | Output::Terminal => None,
+            };
+            let source = Source {
+                slot,
+                is_error,
+                log,
+            };
+            let copy = writer
+                .clone()
+                .copy(pipe, source, life.last_lines.clone(), stop.clone());
+            life.copying.push(spawn_local(copy));
+        }
         Ok(())
+    }
+
+    /// Waits until what workers wrote, and has been read, is written.
+    pub(crate) fn flush_output(&self) -> impl Future<Output = ()> + use<> {
+        let writer = self.writer.clone();
+        async move {
+            if let Some(writer) = writer {
+                writer.flush().await;
+            }
+        }
     }
 }

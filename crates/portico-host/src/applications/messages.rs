@@ -18,15 +18,46 @@ pub struct WorkerRecord {
 }
 
 /// A line of a worker's connection. Others are ignored, so that newer programs can say more.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum WorkerLine {
+    /// The program has said that it is ready.
+    Ready,
+    /// The answer to [`WorkerWord::Ping`].
+    Pong {
+        /// The question's number.
+        id: u64,
+        /// Bytes of JavaScript's objects.
+        #[serde(default)]
+        heap_used: u64,
+        /// Which part of the time since the question before its event loop was busy, from 0 to 1.
+        #[serde(default)]
+        event_loop: f64,
+    },
+    /// The answer to [`WorkerWord::Shutdown`].
+    Shutdown {
+        /// Whether the program listens to such messages.
+        heard: bool,
+    },
     /// Put another worker in the place of this one: [`crate::protocol::Reply::Recycling`].
     Recycle {
         /// Why, for people.
         #[serde(default)]
         reason: Option<String>,
     },
+}
+
+/// What a host says on a worker's connection by itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum WorkerWord {
+    /// How are you? [`WorkerLine::Pong`].
+    Ping {
+        /// A number for the answer.
+        id: u64,
+    },
+    /// The program is to end. [`WorkerLine::Shutdown`].
+    Shutdown,
 }
 
 /// What is asked of an application.

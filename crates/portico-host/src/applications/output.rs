@@ -2,14 +2,21 @@
 //! let its writer wait. A worker whose lines are not written soon enough waits at its pipe.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::time::SystemTime;
 
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver as Pipe;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::{oneshot, watch};
+
+use crate::applications::log_file::{self, LogFile};
+use crate::applications::specification::LogLimits;
 
 /// Lines that wait to be written.
 const WAITING_LINES: usize = 256;
@@ -27,16 +34,36 @@ const COLOURS: [u8; 6] = [36, 33, 32, 35, 34, 31];
 /// The last lines that a worker wrote.
 pub(super) type LastLines = Rc<RefCell<VecDeque<String>>>;
 
-/// Whom a line is from, and where it goes.
-#[derive(Clone, Copy, Debug)]
+/// Whom lines are from, and where they go.
+#[derive(Clone, Debug)]
 pub(super) struct Source {
     pub(super) slot: u32,
     pub(super) is_error: bool,
+    /// `None`: to the host's own standard output and error.
+    pub(super) log: Option<LogTarget>,
+}
+
+/// The log of a slot.
+#[derive(Clone, Debug)]
+pub(super) struct LogTarget {
+    /// Of the application's logs.
+    pub(super) folder: PathBuf,
+    pub(super) limits: LogLimits,
+    /// What stands before each line, behind the time: slot, process and stream.
+    pub(super) worker: String,
+}
+
+/// What the thread is to do.
+#[derive(Debug)]
+enum Work {
+    Write(Arc<Source>, Vec<u8>),
+    /// Say when all that came before has been written.
+    Flush(oneshot::Sender<()>),
 }
 
 /// The thread that writes.
 #[derive(Clone, Debug)]
-pub(super) struct Writer(Sender<(Source, Vec<u8>)>);
+pub(super) struct Writer(Sender<Work>);
 
 impl Writer {
     /// Starts the thread, which ends when the last writer and the last reading task have gone.
@@ -48,24 +75,42 @@ impl Writer {
         Ok(Self(sender))
     }
 
-    /// Reads a pipe to its end.
-    pub(super) async fn copy(self, pipe: OwnedFd, source: Source, last: LastLines) {
+    /// Reads a pipe to its end, or until `stop` says so.
+    pub(super) async fn copy(
+        self,
+        pipe: OwnedFd,
+        source: Source,
+        last: LastLines,
+        mut stop: watch::Receiver<bool>,
+    ) {
         let Ok(mut pipe) = Pipe::from_owned_fd(pipe) else {
             return;
         };
+        let source = Arc::new(source);
         let mut lines = Lines::default();
         let mut buffer = vec![0; READ_BYTES];
         loop {
-            let count = pipe.read(&mut buffer).await.unwrap_or(0);
+            let count = tokio::select! {
+                count = pipe.read(&mut buffer) => count.unwrap_or(0),
+                _ = stop.wait_for(|stop| *stop) => 0,
+            };
             lines.push(buffer.get(..count).unwrap_or_default());
             while let Some(line) = lines.next(count == 0) {
                 keep(&last, &line);
                 // The thread ends with the process only.
-                let _ = self.0.send((source, line)).await;
+                let _ = self.0.send(Work::Write(Arc::clone(&source), line)).await;
             }
             if count == 0 {
                 return;
             }
+        }
+    }
+
+    /// Waits until all that was read has been written.
+    pub(super) async fn flush(self) {
+        let (done, written) = oneshot::channel();
+        if self.0.send(Work::Flush(done)).await.is_ok() {
+            let _ = written.await;
         }
     }
 }
@@ -105,20 +150,72 @@ impl Lines {
     }
 }
 
-fn write_all(mut lines: Receiver<(Source, Vec<u8>)>) {
+fn write_all(mut work: Receiver<Work>) {
     let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let (output, error) = (io::stdout(), io::stderr());
     let coloured = (
         output.is_terminal() && !no_colour,
         error.is_terminal() && !no_colour,
     );
-    while let Some((source, line)) = lines.blocking_recv() {
+    let mut logs = Logs::default();
+    while let Some(work) = work.blocking_recv() {
+        let (source, line) = match work {
+            Work::Write(source, line) => (source, line),
+            Work::Flush(done) => {
+                // Whoever asked may have stopped to wait.
+                let _ = done.send(());
+                continue;
+            }
+        };
+        if let Some(target) = &source.log {
+            logs.write(source.slot, target, &line);
+            continue;
+        }
         // A reader that has gone is the user's choice; the workers go on.
         let _ = if source.is_error {
             write_line(&mut error.lock(), coloured.1, source.slot, &line)
         } else {
             write_line(&mut output.lock(), coloured.0, source.slot, &line)
         };
+    }
+}
+
+/// The logs that are open.
+#[derive(Default)]
+struct Logs {
+    open: BTreeMap<(PathBuf, u32), (LogLimits, LogFile)>,
+    /// Whether the last line could not be written: that is told once.
+    has_failed: bool,
+}
+
+impl Logs {
+    fn write(&mut self, slot: u32, target: &LogTarget, line: &[u8]) {
+        match self.try_write(slot, target, line) {
+            Ok(()) => self.has_failed = false,
+            Err(error) => {
+                self.open.remove(&(target.folder.clone(), slot));
+                if !std::mem::replace(&mut self.has_failed, true) {
+                    let folder = target.folder.display();
+                    tracing::error!(
+                        "the log of slot {slot} in {folder} can't be written: {error}; lines are lost until it can"
+                    );
+                }
+            }
+        }
+    }
+
+    fn try_write(&mut self, slot: u32, target: &LogTarget, line: &[u8]) -> io::Result<()> {
+        let line = log_file::format(SystemTime::now(), &target.worker, line);
+        let key = (target.folder.clone(), slot);
+        if let Some((limits, log)) = self.open.get_mut(&key)
+            && *limits == target.limits
+        {
+            return log.write(&line);
+        }
+        let mut log = LogFile::open(&target.folder, slot, target.limits)?;
+        log.write(&line)?;
+        self.open.insert(key, (target.limits, log));
+        Ok(())
     }
 }
 

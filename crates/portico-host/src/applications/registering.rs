@@ -3,9 +3,10 @@
 use std::time::Instant;
 
 use portico_dispatch::MemberId;
-use portico_supervisor::WorkerId;
+use portico_supervisor::{Phase, WorkerId};
 use portico_sys::Credentials;
 
+use crate::admission::Held;
 use crate::applications::life::Registered;
 use crate::host::Host;
 use crate::protocol::WorkerRecord;
@@ -52,14 +53,13 @@ impl Host {
         }))
     }
 
-    /// The registration was accepted.
-    pub(crate) fn joined(&mut self, of: OfWorker, member: MemberId, prefix: String, pid: i32) {
+    /// The registration was accepted. Its member gets requests when the worker is ready.
+    pub(crate) fn joined(&mut self, of: OfWorker, held: Held, prefix: String, pid: i32) {
         let now = Instant::now();
-        let Some(entry) = self.applications.entries.get_mut(&of.name) else {
-            return;
-        };
-        let Some(life) = entry.lives.get_mut(&of.worker) else {
-            return;
+        let member = held.member();
+        let phase = self.applications.phase(&of.name, of.worker);
+        let Some(life) = self.applications.life(&of.name, of.worker) else {
+            return self.release_or_tell(held);
         };
         life.registrations.push(Registered {
             member,
@@ -67,29 +67,60 @@ impl Host {
             pid,
             is_shared: of.is_shared,
         });
-        let mut prefixes: Vec<_> = life
-            .registrations
-            .iter()
-            .map(|entry| &entry.prefix)
-            .collect();
+        life.held.push(held);
+        if phase == Some(Phase::Starting) {
+            self.notice_ready(&of.name, of.worker, now);
+            return;
+        }
+        self.release_held(&of.name, of.worker);
+        if phase.is_none_or(|phase| phase > Phase::Ready) {
+            self.leave(member);
+        }
+    }
+
+    /// Looks whether a worker that starts is ready.
+    pub(super) fn notice_ready(&mut self, name: &str, worker: WorkerId, now: Instant) {
+        let Some(entry) = self.applications.entries.get_mut(name) else {
+            return;
+        };
+        let Some(life) = entry.lives.get_mut(&worker) else {
+            return;
+        };
+        let registered = life.registrations.iter().map(|entry| &entry.prefix);
+        let mut prefixes: Vec<_> = registered.collect();
         prefixes.sort_unstable();
         prefixes.dedup();
         let is_complete = prefixes.len() >= entry.specification.expected_registrations();
-        let phase = entry.machine.worker(of.worker);
-        if phase.is_none_or(|worker| worker.is_leaving()) {
-            self.leave(member);
-        } else if is_complete {
-            if life.ready_after.is_none() {
-                let age = life.age(now);
-                life.ready_after = Some(age);
-                tracing::info!(
-                    application = of.name,
-                    pid,
-                    "a worker is ready after {:.2} s",
-                    age.as_secs_f64()
-                );
-            }
-            entry.machine.handle_ready(now, of.worker);
+        let waits = entry.specification.wait_ready && !life.said_ready;
+        if !waits && is_complete && life.ready_after.is_none() {
+            let (age, pid) = (life.age(now), life.process.pid());
+            life.ready_after = Some(age);
+            self.applications.has_changed = true;
+            tracing::info!(
+                application = name,
+                pid,
+                "a worker is ready after {:.2} s",
+                age.as_secs_f64()
+            );
+            entry.machine.handle_ready(now, worker);
+        }
+        // One prefix need not wait for another.
+        if !waits {
+            self.release_held(name, worker);
+        }
+    }
+
+    fn release_held(&mut self, name: &str, worker: WorkerId) {
+        let life = self.applications.life(name, worker);
+        let held = life.map(|life| std::mem::take(&mut life.held));
+        for held in held.into_iter().flatten() {
+            self.release_or_tell(held);
+        }
+    }
+
+    fn release_or_tell(&mut self, held: Held) {
+        if let Err(failure) = self.release(held) {
+            tracing::error!("{failure}");
         }
     }
 
@@ -101,6 +132,7 @@ impl Host {
             for (worker, life) in &mut entry.lives {
                 let before = life.registrations.len();
                 life.registrations.retain(|entry| entry.member != member);
+                life.held.retain(|held| held.member() != member);
                 if life.registrations.is_empty() && before > 0 && life.leader_ended {
                     emptied = Some((name.clone(), *worker));
                 }

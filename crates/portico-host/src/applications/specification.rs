@@ -1,6 +1,7 @@
 //! What an application is, and how it is run.
 
 use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -38,6 +39,16 @@ pub struct Specification {
     pub hang_timeout: Option<Duration>,
     /// Requests after which a worker is replaced. `None`: never for that.
     pub max_requests: Option<u64>,
+    /// Bytes of memory beyond which a worker is replaced. `None`: no limit.
+    pub max_memory: Option<u64>,
+    /// The same of JavaScript's heap.
+    pub max_heap: Option<u64>,
+    /// The age at which a worker is replaced, or up to a tenth before. `None`: never for that.
+    pub max_age: Option<Duration>,
+    /// Whether a worker is ready, and gets requests, only when its program has said so.
+    pub wait_ready: bool,
+    /// Whether its program is told to end by a message, if it listens to messages, in place of SIGTERM.
+    pub shutdown_message: bool,
     /// When its workers are started, replaced and given up.
     pub policy: Policy,
 }
@@ -67,6 +78,19 @@ pub enum Output {
     Inherited,
     /// To the host's standard output, each line with the number of its slot.
     Terminal,
+    /// To a log of each slot.
+    Logs(LogLimits),
+}
+
+/// How much is kept of the output of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogLimits {
+    /// Bytes of a file.
+    pub max_bytes: u64,
+    /// How long a file that is full is kept after its last line.
+    pub max_age: Duration,
+    /// Full files that are kept.
+    pub files: u32,
 }
 
 impl Specification {
@@ -113,6 +137,16 @@ impl Specification {
             )
         };
         start(self) == start(other)
+    }
+
+    /// A number that is another one, most probably, where workers would be started in another way.
+    pub(crate) fn start_number(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        let start = (&self.command, &self.directory, &self.package);
+        start.hash(&mut hasher);
+        (&self.environment, self.inherits_environment).hash(&mut hasher);
+        format!("{:?} {:?} {:?}", self.listen, self.isolation, self.output).hash(&mut hasher);
+        hasher.finish()
     }
 
     /// How many of its prefixes a worker registers before it is ready.

@@ -42,6 +42,35 @@ pub struct Head {
     pub pseudo_fields: u16,
 }
 
+/// What a request may be, where servers differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeadRules {
+    /// Extended CONNECT (RFC 8441).
+    pub extended_connect: bool,
+    /// An authority must be a host (RFC 9113, section 8.3.1). Else it may be any visible characters, for an application that
+    /// has the listener to itself: Node's own client leaves out the brackets of IPv6 addresses.
+    pub strict_host: bool,
+}
+
+impl Default for HeadRules {
+    /// Strict, and without extended CONNECT.
+    fn default() -> Self {
+        Self {
+            extended_connect: false,
+            strict_host: true,
+        }
+    }
+}
+
+impl HeadRules {
+    fn allow_host(self, host: &[u8]) -> bool {
+        match self.strict_host {
+            true => host::check(host).is_ok(),
+            false => scan::visible_end(host, 0) == host.len(),
+        }
+    }
+}
+
 impl Head {
     /// Reads and checks the head of a request, and joins its cookies (RFC 9113, section 8.2.3). `is_complete`: no body
     /// follows.
@@ -51,16 +80,16 @@ impl Head {
     pub fn read(
         section: &mut FieldSection,
         is_complete: bool,
-        allows_extended_connect: bool,
+        rules: HeadRules,
     ) -> Result<Self, Malformed> {
         if section.is_malformed {
             return Err(Malformed::ForbiddenByte);
         }
         let pseudo = PseudoFields::read(section)?;
-        let mut head = pseudo.head(&section.bytes, allows_extended_connect)?;
+        let mut head = pseudo.head(&section.bytes, rules)?;
         head.is_complete = is_complete;
         let fields = section.fields.get(usize::from(pseudo.count)..);
-        let cookies = head.read_fields(&section.bytes, fields.unwrap_or_default())?;
+        let cookies = head.read_fields(&section.bytes, fields.unwrap_or_default(), rules)?;
         if head.authority.is_none() {
             return Err(Malformed::MissingPseudoField);
         }
@@ -103,7 +132,12 @@ impl Head {
     }
 
     /// Takes in the fields behind the pseudo-header fields; returns how many cookies there are.
-    fn read_fields(&mut self, bytes: &[u8], fields: &[Field]) -> Result<u32, Malformed> {
+    fn read_fields(
+        &mut self,
+        bytes: &[u8],
+        fields: &[Field],
+        rules: HeadRules,
+    ) -> Result<u32, Malformed> {
         let (mut cookies, mut has_host) = (0, false);
         for field in fields {
             let number = field.name_number;
@@ -129,7 +163,7 @@ impl Head {
                 name::HOST if has_host => return Err(Malformed::Host),
                 name::HOST => {
                     has_host = true;
-                    self.learn_host(bytes, field)?;
+                    self.learn_host(bytes, field, rules)?;
                 }
                 name::CONTENT_LENGTH if self.content_length.is_some() => {
                     return Err(Malformed::ContentLength);
@@ -147,9 +181,16 @@ impl Head {
     }
 
     /// RFC 9113, section 8.3.1: `Host` must not name another host than `:authority`, and stands in for it.
-    fn learn_host(&mut self, bytes: &[u8], field: &Field) -> Result<(), Malformed> {
+    fn learn_host(
+        &mut self,
+        bytes: &[u8],
+        field: &Field,
+        rules: HeadRules,
+    ) -> Result<(), Malformed> {
         let value = field.value(bytes);
-        host::check(value).map_err(|_| Malformed::Host)?;
+        if !rules.allow_host(value) {
+            return Err(Malformed::Host);
+        }
         match self.authority {
             Some(authority) => {
                 let scheme = self.scheme.of(bytes);
@@ -230,7 +271,7 @@ impl PseudoFields {
     }
 
     /// A head of which the other fields are not known yet.
-    fn head(&self, bytes: &[u8], allows_extended_connect: bool) -> Result<Head, Malformed> {
+    fn head(&self, bytes: &[u8], rules: HeadRules) -> Result<Head, Malformed> {
         let method_name = self.method.ok_or(Malformed::MissingPseudoField)?;
         let method = Method::from_bytes(method_name.of(bytes));
         if method.is_none() && !is_token(method_name.of(bytes)) {
@@ -239,14 +280,14 @@ impl PseudoFields {
         if let Some(authority) = self.authority {
             // Userinfo is no part of it (RFC 9113, section 8.3.1), and no host has an @.
             let authority = authority.of(bytes);
-            if authority.is_empty() || host::check(authority).is_err() {
+            if authority.is_empty() || !rules.allow_host(authority) {
                 return Err(Malformed::Host);
             }
         }
         let is_connect = method == Some(Method::Connect);
         if let Some(protocol) = self.protocol {
             // RFC 8441, section 4
-            if !is_connect || !allows_extended_connect || !is_token(protocol.of(bytes)) {
+            if !is_connect || !rules.extended_connect || !is_token(protocol.of(bytes)) {
                 return Err(Malformed::Connect);
             }
         }

@@ -56,7 +56,7 @@ mod session;
 
 pub use error::{ConnectionError, ErrorCode};
 pub use field_section::FieldSection;
-pub use head::{Head, check_trailers};
+pub use head::{Head, HeadRules, check_trailers};
 pub use limits::{
     FIELD_OVERHEAD_BYTES, FloodLimit, MAX_CONTINUATIONS, MAX_DATA_BYTES, MAX_EARLY_PRIORITIES,
     MAX_EXCESS, MAX_OUTSTANDING_SETTINGS, MAX_WINDOW, SessionLimits, TINY_DATA_BYTES,

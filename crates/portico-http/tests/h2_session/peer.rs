@@ -163,7 +163,7 @@ impl Peer {
     pub(crate) fn request_after_settings(&mut self, stream: u32) -> StreamKey {
         self.headers(stream, &GET, true);
         match self.events()[..] {
-            [Event::PeerSettings, Event::Request(key)] => key,
+            [Event::PeerSettings { .. }, Event::Request(key)] => key,
             ref other => panic!("{other:?}"),
         }
     }

@@ -42,7 +42,7 @@ fn the_preface_may_come_in_pieces_and_must_be_right() {
         assert_eq!(peer.events(), []);
     }
     peer.frame(FrameKind::SETTINGS, 0, 0, &[]);
-    assert_eq!(peer.events(), [Event::PeerSettings]);
+    assert!(matches!(peer.events()[..], [Event::PeerSettings { .. }]));
 
     let mut peer = Peer::silent(&SessionOptions::default());
     peer.send(b"GET / HTTP/1.1\r\n\r\n");
@@ -197,6 +197,46 @@ fn fields_that_are_too_large_are_answered_431() {
     peer.data(1, b"body", true);
     peer.request(3, true);
     assert_eq!(peer.session.open_streams(), 1);
+}
+
+#[test]
+fn a_stream_whose_fields_are_too_large_is_reset_where_it_is_to_be_as_in_node() {
+    let options = SessionOptions {
+        max_fields: 5,
+        answers_large_fields: false,
+        ..SessionOptions::default()
+    };
+    let mut peer = Peer::new(&options);
+    let fields = [GET[0], GET[1], GET[2], GET[3], ("a", "1"), ("b", "2")];
+    peer.headers(1, &fields, true);
+    assert_eq!(peer.events(), []);
+    assert_eq!(rst_code(&peer.sent()[0]), ErrorCode::ENHANCE_YOUR_CALM);
+    // The session goes on.
+    peer.request(3, true);
+}
+
+#[test]
+fn an_authority_that_is_no_host_is_taken_where_it_may_be() {
+    let with = |authority: &'static str| {
+        GET.map(|(name, value)| match name {
+            ":authority" => (name, authority),
+            _ => (name, value),
+        })
+    };
+    for strict_host in [true, false] {
+        let options = SessionOptions {
+            strict_host,
+            ..SessionOptions::default()
+        };
+        let mut peer = Peer::new(&options);
+        peer.headers(1, &with("::1:8080"), true);
+        let is_request = matches!(peer.events()[..], [Event::Request(_)]);
+        assert_eq!(is_request, !strict_host);
+        peer.sent();
+        peer.headers(3, &with("a b"), true);
+        assert_eq!(peer.events(), []);
+        assert_eq!(rst_code(&peer.sent()[0]), ErrorCode::PROTOCOL_ERROR);
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 // Generated from crates/portico-channel/src/layout by `make generate`. Do not edit.
 
 export const LAYOUT_VERSION = 2;
-export const FINGERPRINT = 3995030124;
+export const FINGERPRINT = 2601371923;
 export const SLOT_BITS = 20;
 export const SLOT_MASK = 1048575;
 export const GENERATION_BITS = 11;
@@ -28,6 +28,7 @@ export const EVENT_ACCEPT_ERROR = 17;
 export const EVENT_DRAINED = 18;
 export const EVENT_CREDIT = 19;
 export const EVENT_RESET = 20;
+export const EVENT_SESSION = 21;
 export const COMMAND_RESPOND = 1;
 export const COMMAND_DATA = 2;
 export const COMMAND_END = 3;
@@ -51,6 +52,8 @@ export const COMMAND_FEED = 20;
 export const COMMAND_PART = 21;
 export const COMMAND_RESET = 22;
 export const COMMAND_CACHE = 23;
+export const COMMAND_SESSION = 24;
+export const COMMAND_PUSH = 25;
 export const OPEN_FLAG_TLS = 1;
 export const OPEN_FLAG_UNIX = 2;
 export const SECURE_FLAG_RESUMED = 1;
@@ -100,7 +103,20 @@ export const ALPN_FLAG_NONE = 1;
 export const CLOSE_IDLE_FLAG_UNSENT = 1;
 export const CLOSE_IDLE_FLAG_SILENT = 2;
 export const CACHE_FLAG_LIFETIME = 1;
-export const CACHE_FLAG_ABSENT = 2;
+export const SESSION_EVENT_PEER_SETTINGS = 1;
+export const SESSION_EVENT_LOCAL_SETTINGS = 2;
+export const SESSION_EVENT_PING = 3;
+export const SESSION_EVENT_PING_ANSWERED = 4;
+export const SESSION_EVENT_GOAWAY = 5;
+export const SESSION_EVENT_FAILED = 6;
+export const SESSION_EVENT_PUSHED = 7;
+export const SESSION_COMMAND_SETTINGS = 1;
+export const SESSION_COMMAND_PING = 2;
+export const SESSION_COMMAND_GOAWAY = 3;
+export const SESSION_COMMAND_ALTSVC = 4;
+export const SESSION_COMMAND_ORIGIN = 5;
+export const SESSION_COMMAND_WINDOW = 6;
+export const SESSION_COMMAND_SHUT_DOWN = 7;
 
 /** Words that every record begins with. */
 export const enum RecordHead {
@@ -393,6 +409,18 @@ export const enum EventReset {
   BYTES = 20,
 }
 
+/** Words of `SESSION`. */
+export const enum EventSession {
+  TOKEN = 2,
+  SUBJECT = 3,
+  STREAM = 4,
+  CODE = 5,
+  BYTES_OFFSET = 6,
+  BYTES_LENGTH = 7,
+  WORDS = 8,
+  BYTES = 32,
+}
+
 /** Words of `RESPOND`. */
 export const enum CommandRespond {
   TOKEN = 2,
@@ -589,6 +617,30 @@ export const enum CommandCache {
   FIELDS_BYTES = 6,
   LIFETIME_MS_LOW = 7,
   LIFETIME_MS_HIGH = 8,
+  WORDS = 9,
+  BYTES = 36,
+}
+
+/** Words of `SESSION`. */
+export const enum CommandSession {
+  TOKEN = 2,
+  SUBJECT = 3,
+  STREAM = 4,
+  CODE = 5,
+  DATA_BYTES = 6,
+  WORDS = 7,
+  BYTES = 28,
+}
+
+/** Words of `PUSH`. */
+export const enum CommandPush {
+  TOKEN = 2,
+  SEQUENCE = 3,
+  METHOD_BYTES = 4,
+  SCHEME_BYTES = 5,
+  AUTHORITY_BYTES = 6,
+  PATH_BYTES = 7,
+  FIELDS_BYTES = 8,
   WORDS = 9,
   BYTES = 36,
 }

@@ -45,7 +45,7 @@ export function answered(exchange: Exchange): void {
 export function deliver(exchange: Exchange, chunk: Buffer): void {
   const { request } = exchange;
   if (exchange.touched) {
-    if (request.destroyed && !request._dumped) return exchange.pipeline.leave(exchange);
+    if (request.destroyed && !request._dumped) return exchange.pipeline.passOver(exchange);
     noteFlow(exchange);
     if (isUndisturbed(exchange) && emitFlowing(request, chunk)) return;
     // `_read` wants more again.

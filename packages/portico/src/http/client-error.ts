@@ -71,11 +71,25 @@ function breakUpgrade(connection: Connection, isEnd: boolean): void {
 export function callbackFailed(pipeline: Pipeline, bytes: Buffer, isAnotherRead = false): void {
   const { connection } = pipeline;
   if (connection.destroying || connection.lane.resumed && !isAnotherRead) return;
+  pipeline.hasFailed = true;
   const code = pipeline.failedIn as string;
   const reason = code === 'HPE_JS_EXCEPTION' ? 'JS Exception' : 'User callback error';
   const error = new Error(`Parse Error: ${reason}`) as ParseError;
   Object.assign(error, { bytesParsed: bytes.byteLength, code, reason, rawPacket: bytes });
   connection.resource.runInAsyncScope(answerBadRequest, undefined, pipeline, error);
+}
+
+/**
+ * Behind a host, a listener of 'clientError' may write to a connection of which a handler has thrown though no answer can be
+ * given there any more. Its bytes are dropped then, and the connection ends as it does where no program listens. False: what
+ * it writes may be an answer.
+ */
+export function refuseBehindFailure({ hasFailed, current, connection }: Pipeline): boolean {
+  if (!hasFailed) return false;
+  if (current === null || current.ended) connection.refuse();
+  else if (current.raw === null && (current.headSent || current.pending !== null)) connection.destroy();
+  else return false;
+  return true;
 }
 
 /** No complete request in time. */

@@ -7,7 +7,7 @@ import type { Protocol } from '../lane/protocol';
 import type { LaneSocket } from '../lane/socket';
 import { socketResumed } from './body';
 import { receiveChunk, receiveEnd } from './body-events';
-import { clientError, requestTimedOut } from './client-error';
+import { clientError, refuseBehindFailure, requestTimedOut } from './client-error';
 import { receiveRequest } from './dispatch';
 import { abandonExchanges, finishNext, flushed, flushedOf, peerEnded, unreadEnd } from './lifecycle';
 import { Pipeline } from './pipeline';
@@ -47,6 +47,7 @@ export class Http1 extends Pipeline implements Protocol {
   socketResumed(): void { socketResumed(this); }
 
   writeAnswer(bytes: Uint8Array): void {
+    if (refuseBehindFailure(this)) return;
     if (this.current === null) throw sharedConnection('no request of this server waits for its answer there');
     RawAnswer.of(this.current).write(bytes);
   }

@@ -134,6 +134,15 @@ function release(exchange: Exchange): void {
   leave(exchange);
 }
 
+/**
+ * Whether this is the last response of a connection that a host shares among processes: it waits there for earlier ones,
+ * and one of them may come here yet, from a process that has died. So it counts as sent only when the host says so:
+ * behind it the socket ends, and nothing more can be answered.
+ */
+export function mayStandBehindOthers({ connection, response }: Exchange): boolean {
+  return response._last && connection.isShared && !connection.isStream;
+}
+
 /** The engine closes after this response; a socket that the program holds shows it. */
 function endConnection(connection: Connection): void {
   connection.ending = true;
@@ -151,7 +160,7 @@ export function leave(exchange: Exchange): void {
   beginTurn(next);
   if (!next.ended) return;
   // What waited is written now, and what surely fits counts as sent.
-  if (next.acks?.at(-1)?.end === true && next.unsentBytes <= WRITTEN_AT_ONCE_BYTES) process.nextTick(finishWritten, next);
+  if (next.acks?.at(-1)?.end === true && !mayStandBehindOthers(next) && next.unsentBytes <= WRITTEN_AT_ONCE_BYTES) process.nextTick(finishWritten, next);
   if (isObserved(next.response)) next.response._finish();
 }
 

@@ -32,6 +32,8 @@ export class Pipeline {
   upgrading: Upgrading | null = null;
   /** The callback of Node's parser that stands for what runs now. Left behind by a handler that threw. */
   failedIn: 'HPE_CB_HEADERS_COMPLETE' | 'HPE_JS_EXCEPTION' | null = null;
+  /** More came behind such a handler, and 'clientError' was told of it. */
+  hasFailed = false;
   /** The peer has ended its side, and we have yet to act on it. */
   peerHasEnded = false;
   /** It did so in the middle of a request: what 'clientError' will tell when the socket has ended. */
@@ -41,6 +43,8 @@ export class Pipeline {
    * and does not hear of the peer's end.
    */
   readsNoEnd = false;
+  /** The wake in which the only part of that body came that has come since. Node would have read it together with what ends it there. */
+  leftInWake = 0;
   /** The request whose body keeps the peer's end from counting for a time, where that lies behind more requests. */
   awaitedReader: Exchange | null = null;
   /** The peer has ended its side behind such a body, which counts when all is answered. */
@@ -113,12 +117,22 @@ export class Pipeline {
 
   /** The body of a request has come. */
   bodyEnds(exchange: Exchange): void {
-    if (this.receiving === exchange) this.receiving = this.interrupted?.pop() ?? null;
+    if (this.receiving !== exchange) return;
+    this.receiving = this.interrupted?.pop() ?? null;
+    // As in Node, whose parser has the socket read on behind a message.
+    if (this.leftInWake === this.connection.lane.wake) this.readsNoEnd = false;
   }
 
   /** Of this request's body only the end is told from now on. Who listens to the socket's bytes gets them all the same. */
   discard(exchange: Exchange): void {
     if (this.receiving === exchange) this.connection.discardBody(exchange.sequence);
+  }
+
+  /** A part of a body has come that its reader has left: what is still to come of it is dropped. */
+  passOver(exchange: Exchange): void {
+    const isFirst = !this.readsNoEnd;
+    this.leave(exchange);
+    this.leftInWake = isFirst ? this.connection.lane.wake : 0;
   }
 
   /** A body goes on that its reader has left: what is still to come of it is dropped. */

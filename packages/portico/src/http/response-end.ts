@@ -11,7 +11,7 @@ import { WRITTEN_AT_ONCE_BYTES } from '../lane/raw-writes';
 import { byteLength, type Chunk } from '../lane/writer';
 import { alreadyFinished, contentLengthMismatch, writeAfterEnd } from './errors';
 import { kExchange, type Callback, type Exchange } from './exchange';
-import { finish, finishIsObserved, leave } from './lifecycle';
+import { finish, finishIsObserved, leave, mayStandBehindOthers } from './lifecycle';
 import { hasPatchedEmit, isObserved } from '../node/observation';
 import { checkedChunk, checkEncoding, isStrict, mayHaveBody, reportError } from './response-chunks';
 import { addPending, callAll, flushPending, hasLostBytes, sendHead, sendPending, takeBuffered } from './response-write';
@@ -115,7 +115,7 @@ export function finishOutput(response: Response, exchange: Exchange, chunk: Chun
   }
   const noticed = isNoticed(response, exchange);
   const trailer = response._trailer !== '' && (response.chunkedEncoding || connection.isStream) && response._hasBody ? response._trailer : '';
-  const early = noticed && exchange.isCurrent && exchange.unsentBytes + exchange.pendingBytes + length <= WRITTEN_AT_ONCE_BYTES;
+  const early = noticed && !mayStandBehindOthers(exchange) && exchange.isCurrent && exchange.unsentBytes + exchange.pendingBytes + length <= WRITTEN_AT_ONCE_BYTES;
   let flags = noticed && !early ? RESPONSE_FLAG_END | RESPONSE_FLAG_ACK : RESPONSE_FLAG_END;
   if (response._last) {
     flags |= connection.closeFlag;

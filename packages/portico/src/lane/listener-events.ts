@@ -12,11 +12,18 @@ export function dropped(lane: Lane, at: number): void {
   server?.server.emit('drop', readAddresses(words, at + EventDropped.ENDPOINTS));
 }
 
-/** accept(2) failed; it goes on after a pause. */
+/** No descriptor or no memory is left: what clients can bring about, and what passes. */
+const SHORTAGES = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
+
+/**
+ * accept(2) failed; it goes on after a pause. A shortage is no 'error': Node tells of none for want of descriptors, and an
+ * 'error' to which a program does not listen would have ended it.
+ */
 export function acceptFailed(lane: Lane, at: number): void {
   const { words } = lane.slab;
   const server = lane.servers.get(words[at + EventAcceptError.LISTENER]);
   const errno = -Math.abs(words[at + EventAcceptError.ERRNO]);
   const code = getSystemErrorName(errno);
+  if (SHORTAGES.has(code)) return;
   server?.server.emit('error', Object.assign(new Error(`accept ${code}`), { errno, code, syscall: 'accept' }));
 }

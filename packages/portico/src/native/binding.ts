@@ -39,6 +39,32 @@ export interface ListenerOptions {
   handshakeTimeout: number;
   /** Versions of HTTP, as ALPN names them: `h2`, `http/1.1`. In the clear, how the client begins tells which. Missing: HTTP/1. */
   protocols?: readonly string[] | undefined;
+  /** Of connections that speak HTTP/2. What is left out has Portico's default. */
+  http2?: Http2Options | undefined;
+  /** Tell of sessions of HTTP/2 (`SESSION`), and of requests whose method has no number: it is 0 then, and the first field is `:method`. */
+  notifySession?: boolean | undefined;
+}
+
+/** Settings and limits of a session of HTTP/2 (RFC 9113, 6.5.2). */
+export interface Http2Options {
+  headerTableSize?: number;
+  maxConcurrentStreams?: number;
+  initialWindowSize?: number;
+  maxFrameSize?: number;
+  maxHeaderListSize?: number;
+  enableConnectProtocol?: boolean;
+  /** Bytes of all request bodies that may be under way or unread. */
+  connectionWindow?: number;
+  /** Fields of a section. */
+  maxFields?: number;
+  /** Bytes of the dynamic table that answers are encoded with. */
+  encoderTableSize?: number;
+  /** Streams at once that may have errors, before the session ends. */
+  maxInvalidFrames?: number;
+  /** Streams at once that a client may reset. */
+  streamResetBurst?: number;
+  /** And each second later. */
+  streamResetRate?: number;
 }
 
 /** One key with its certificate chain. */

@@ -29,6 +29,14 @@ pub struct SettingsEntries<'a> {
     pub(super) payload: &'a [u8],
 }
 
+impl<'a> SettingsEntries<'a> {
+    /// The entries of a payload. What is no whole entry at its end is left out.
+    #[must_use]
+    pub fn new(payload: &'a [u8]) -> Self {
+        Self { payload }
+    }
+}
+
 impl Iterator for SettingsEntries<'_> {
     type Item = (Setting, u32);
 

@@ -209,7 +209,14 @@ impl Session {
     /// The same for the connection's window.
     pub(super) fn release_connection(&mut self, count: u32, out: &mut Vec<u8>) {
         self.credit += i64::from(count);
-        if self.credit > 0 && self.credit >= i64::from(self.options.connection_window / 2) {
+        if self.credit >= i64::from(self.options.connection_window / 2) {
+            self.give_credit(out);
+        }
+    }
+
+    /// Tells the peer of what was released of the connection's window.
+    pub(super) fn give_credit(&mut self, out: &mut Vec<u8>) {
+        if self.credit > 0 {
             write_window_update(out, 0, self.credit as u32);
             self.receive_window += self.credit;
             self.credit = 0;

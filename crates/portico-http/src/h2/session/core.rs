@@ -150,7 +150,7 @@ impl Session {
         if self.unacknowledged.len() >= MAX_OUTSTANDING_SETTINGS {
             return Err(TooManySettings);
         }
-        let known = self.unacknowledged.back().map_or(self.local, |last| last.0);
+        let known = self.sent_settings();
         write_settings(out, &settings.entries(&known, false));
         self.unacknowledged.push_back((settings, self.now_ms));
         Ok(())
@@ -162,7 +162,7 @@ impl Session {
         let size = size.min(MAX_WINDOW as u32);
         self.credit += i64::from(size) - i64::from(self.options.connection_window);
         self.options.connection_window = size;
-        self.release_connection(0, out);
+        self.give_credit(out);
     }
 
     /// Whether a field block has begun and not ended. Such a client may be waited for only so long.
@@ -175,6 +175,14 @@ impl Session {
     #[must_use]
     pub fn local_settings(&self) -> &LocalSettings {
         &self.local
+    }
+
+    /// Our settings as they were sent last, acknowledged or not.
+    #[must_use]
+    pub fn sent_settings(&self) -> LocalSettings {
+        self.unacknowledged
+            .back()
+            .map_or(self.local, |(settings, _)| *settings)
     }
 
     /// The peer's settings.

@@ -45,7 +45,10 @@ pub enum Event {
         by_peer: bool,
     },
     /// The peer's settings have changed: [`super::Session::peer_settings`].
-    PeerSettings,
+    PeerSettings {
+        /// Where in the input the entries lie that it has sent, unknown ones too.
+        entries: Range<usize>,
+    },
     /// The peer has acknowledged settings of ours: [`super::Session::local_settings`].
     LocalSettings,
     /// The peer sent a ping, which has been answered.

@@ -1,7 +1,7 @@
 //! What a session offers its peer.
 
 use crate::h2::frame::Setting;
-use crate::h2::limits::SessionLimits;
+use crate::h2::limits::{MAX_WINDOW, SessionLimits};
 
 /// Our settings (RFC 9113, section 6.5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,38 @@ impl Default for LocalSettings {
 }
 
 impl LocalSettings {
+    /// All of them, as a SETTINGS frame would have them.
+    #[must_use]
+    pub fn all(&self) -> [(Setting, u32); 6] {
+        [
+            (Setting::HEADER_TABLE_SIZE, self.header_table_size),
+            (Setting::MAX_CONCURRENT_STREAMS, self.max_concurrent_streams),
+            (Setting::INITIAL_WINDOW_SIZE, self.initial_window_size),
+            (Setting::MAX_FRAME_SIZE, self.max_frame_size),
+            (Setting::MAX_HEADER_LIST_SIZE, self.max_header_list_size),
+            (
+                Setting::ENABLE_CONNECT_PROTOCOL,
+                self.enable_connect_protocol.into(),
+            ),
+        ]
+    }
+
+    /// Takes in an entry, within what RFC 9113, section 6.5.2 allows. One that a server has not is left out, as is the
+    /// end of extended CONNECT (RFC 8441, section 3).
+    pub fn change(&mut self, setting: Setting, value: u32) {
+        match setting {
+            Setting::HEADER_TABLE_SIZE => self.header_table_size = value,
+            Setting::MAX_CONCURRENT_STREAMS => self.max_concurrent_streams = value,
+            Setting::INITIAL_WINDOW_SIZE => {
+                self.initial_window_size = value.min(MAX_WINDOW as u32);
+            }
+            Setting::MAX_FRAME_SIZE => self.max_frame_size = value.clamp(1 << 14, (1 << 24) - 1),
+            Setting::MAX_HEADER_LIST_SIZE => self.max_header_list_size = value,
+            Setting::ENABLE_CONNECT_PROTOCOL => self.enable_connect_protocol |= value == 1,
+            _ => {}
+        }
+    }
+
     /// What differs from what the peer knows. The table of HPACK is told whenever it changes.
     pub(super) fn entries(&self, known: &Self, is_first: bool) -> Vec<(Setting, u32)> {
         let mut entries = Vec::with_capacity(8);
@@ -97,6 +129,11 @@ pub struct SessionOptions {
     /// Bytes of the dynamic table that answers are encoded with, if the peer allows as much. Default 4,096, as in Node
     /// (`maxDeflateDynamicTableSize`).
     pub encoder_table_size: u32,
+    /// An authority must be a host: see [`HeadRules::strict_host`](crate::h2::HeadRules::strict_host). Default yes.
+    pub strict_host: bool,
+    /// A request with too many fields, or too large ones, is answered with 431; else its stream is reset with
+    /// ENHANCE_YOUR_CALM, as in `node:http2`. Default yes.
+    pub answers_large_fields: bool,
     /// What is allowed beyond that.
     pub limits: SessionLimits,
 }
@@ -108,6 +145,8 @@ impl Default for SessionOptions {
             connection_window: 65_535,
             max_fields: 128,
             encoder_table_size: 4096,
+            strict_host: true,
+            answers_large_fields: true,
             limits: SessionLimits::default(),
         }
     }

@@ -38,6 +38,19 @@ impl Default for PeerSettings {
 }
 
 impl PeerSettings {
+    /// All of them, as a SETTINGS frame would have them.
+    #[must_use]
+    pub fn all(&self) -> [(Setting, u32); 6] {
+        [
+            (Setting::HEADER_TABLE_SIZE, self.header_table_size),
+            (Setting::ENABLE_PUSH, self.enable_push.into()),
+            (Setting::MAX_CONCURRENT_STREAMS, self.max_concurrent_streams),
+            (Setting::INITIAL_WINDOW_SIZE, self.initial_window_size),
+            (Setting::MAX_FRAME_SIZE, self.max_frame_size),
+            (Setting::MAX_HEADER_LIST_SIZE, self.max_header_list_size),
+        ]
+    }
+
     /// Takes in an entry.
     fn learn(&mut self, setting: Setting, value: u32) -> Result<(), ConnectionError> {
         let is_flag = value <= 1;
@@ -76,7 +89,7 @@ impl Session {
         &mut self,
         entries: SettingsEntries<'_>,
         out: &mut Vec<u8>,
-    ) -> Result<Event, ConnectionError> {
+    ) -> Result<(), ConnectionError> {
         self.count(Flood::Settings)?;
         let mut peer = self.peer;
         for (setting, value) in entries {
@@ -93,7 +106,7 @@ impl Session {
             self.change_send_windows(change)?;
         }
         write_settings_ack(out);
-        Ok(Event::PeerSettings)
+        Ok(())
     }
 
     /// The peer has acknowledged the oldest of our settings (RFC 9113, section 6.5.3).

@@ -52,8 +52,9 @@ impl Session {
                 }
                 Ok(Step::Next(count)) => consumed += count,
                 Ok(Step::Event(count, mut event)) => {
-                    if let Event::Data { bytes, .. } | Event::GoAway { debug: bytes, .. } =
-                        &mut event
+                    if let Event::Data { bytes, .. }
+                    | Event::GoAway { debug: bytes, .. }
+                    | Event::PeerSettings { entries: bytes } = &mut event
                     {
                         *bytes = bytes.start + consumed..bytes.end + consumed;
                     }
@@ -176,7 +177,10 @@ impl Session {
             Frame::RstStream(code) => self.peer_reset(header.stream, code),
             Frame::Settings(entries) => {
                 self.phase = Phase::Frames;
-                self.settings(entries, out).map(Some)
+                self.settings(entries, out)?;
+                let end = FRAME_HEADER_BYTES + header.length as usize;
+                let entries = FRAME_HEADER_BYTES..end;
+                Ok(Some(Event::PeerSettings { entries }))
             }
             Frame::SettingsAck => self.settings_acknowledged().map(Some),
             Frame::PushPromise(..) => {

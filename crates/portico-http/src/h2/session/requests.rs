@@ -6,7 +6,7 @@ use super::floods::Flood;
 use super::streams::{StreamKey, UNKNOWN_LENGTH};
 use crate::h2::error::{ConnectionError, ErrorCode};
 use crate::h2::frame::{FRAME_HEADER_BYTES, FrameKind, flag, write_field_block, write_rst_stream};
-use crate::h2::head::{Head, check_trailers};
+use crate::h2::head::{Head, HeadRules, check_trailers};
 use crate::h2::hpack::{OutgoingField, encode_independent};
 
 impl Session {
@@ -47,11 +47,17 @@ impl Session {
             // Section 5.1.2: it may be tried again.
             return self.stream_error(id, ErrorCode::REFUSED_STREAM, out);
         }
+        if self.section.is_too_large() && !self.options.answers_large_fields {
+            return self.stream_error(id, ErrorCode::ENHANCE_YOUR_CALM, out);
+        }
         if self.section.is_too_large() {
             return self.refuse_fields(id, ends_stream, out);
         }
-        let allows_connect = self.local.enable_connect_protocol;
-        let head = Head::read(&mut self.section, ends_stream, allows_connect);
+        let rules = HeadRules {
+            extended_connect: self.local.enable_connect_protocol,
+            strict_host: self.options.strict_host,
+        };
+        let head = Head::read(&mut self.section, ends_stream, rules);
         let Ok(head) = head else {
             return self.stream_error(id, ErrorCode::PROTOCOL_ERROR, out);
         };
