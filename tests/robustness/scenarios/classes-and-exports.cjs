@@ -18,7 +18,9 @@ async function serve(server, request = get()) {
 module.exports = {
   exports_are_complete: async (log) => {
     for (const [name, module] of Object.entries({ http, https })) {
-      for (const key of Object.keys(module).sort()) log(name, key, typeof module[key], module[key]?.length ?? '');
+      // Portico has these two on every version of Node (packages/portico/test/websocket-mask.test.mjs).
+      const keys = Object.keys(module).filter((key) => key !== 'websocketMask' && key !== 'websocketUnmask');
+      for (const key of keys.sort()) log(name, key, typeof module[key], module[key]?.length ?? '');
     }
   },
   both_module_names_are_one: async (log) => {
