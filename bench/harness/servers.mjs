@@ -178,16 +178,25 @@ function floor() {
     id: 'floor',
     title: 'floor (C)',
     command: (cell, port, answer) => {
-      if (cell.tls || !['hello', 'echo', 'big'].includes(cell.handler)) return null;
+      if (cell.tls || !FLOOR_HANDLERS.has(cell.handler)) return null;
       const file = path.join(BUILD, `floor-${port}.answer`);
       writeFileSync(file, answer);
-      const body = cell.request === 'post' ? 1024 : 0;
       return {
         file: path.join(BUILD, 'floor'),
-        args: [String(port), file, String(body), ...(cell.close ? ['close'] : [])],
+        args: [String(port), file, String(BODY_BYTES[cell.request] ?? 0), ...floorMode(cell)],
       };
     },
   };
+}
+
+const FLOOR_HANDLERS = new Set(['hello', 'echo', 'big', 'websocket', 'upload', 'pipe']);
+/** Bytes of the bodies of requests that have one. */
+const BODY_BYTES = { post: 1024, upload: 1024 * 1024 };
+
+function floorMode(cell) {
+  if (cell.handler === 'websocket') return ['websocket'];
+  if (cell.handler === 'pipe') return ['pipe', path.join(BUILD, 'megabyte')];
+  return cell.close ? ['close'] : [];
 }
 
 function packageVersion(name) {
