@@ -9,7 +9,8 @@ import { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import * as tls from 'node:tls';
 import { enumerateAsNode } from '../node/enumerability';
-import { ConnectionSocket, defineSocketMembers, sampleSocket } from '../lane/socket';
+import type { Connection } from '../lane/connection';
+import { constructSocket, defineSocketMembers, sampleSocket } from '../lane/socket';
 import { VERIFY_ERRORS } from '../generated/tls-verify-errors';
 import { suiteById } from '../tls/cipher-suites';
 import {
@@ -39,7 +40,7 @@ const states = new WeakMap<object, State>();
 
 /** Makes the socket of a TLS connection. */
 export function createTlsSocket(connection: TlsConnection, context: ConnectionContext): Socket {
-  const socket = Reflect.construct(ConnectionSocket, [connection], TlsConnectionSocket) as Socket;
+  const socket = constructSocket(connection as unknown as Connection, TlsConnectionSocket);
   states.set(socket, { connection, context });
   Object.assign(socket, {
     encrypted: true,
@@ -194,11 +195,11 @@ const members = {
   },
 };
 
-/** Only for its prototype; `constructor` stays `tls.TLSSocket`. */
-const TlsConnectionSocket = function TLSSocket(): void { /* Never called. */ };
-TlsConnectionSocket.prototype = Object.create(tls.TLSSocket.prototype) as object;
-defineSocketMembers(TlsConnectionSocket.prototype as object);
+/** Only for its prototype, whose `constructor` stays `tls.TLSSocket`. */
+const TlsConnectionSocket = class TLSSocket extends tls.TLSSocket {};
+Reflect.deleteProperty(TlsConnectionSocket.prototype, 'constructor');
+defineSocketMembers(TlsConnectionSocket.prototype);
 for (const [name, value] of Object.entries(members)) {
   Object.defineProperty(TlsConnectionSocket.prototype, name, { value, writable: true, configurable: true });
 }
-enumerateAsNode(TlsConnectionSocket.prototype as object, tls.TLSSocket.prototype, sampleSocket);
+enumerateAsNode(TlsConnectionSocket.prototype, tls.TLSSocket.prototype, sampleSocket);

@@ -236,36 +236,36 @@ export function defineSocketMembers(prototype: object): void {
 }
 
 /**
- * The socket of a connection, for `new` or `Reflect.construct` with a prototype that `defineSocketMembers` has seen.
- * Runs Node's own constructor. Once for each connection.
+ * Makes the socket of a connection, once for each. Runs Node's own constructor.
+ *
+ * @param kind a class that is not constructed, with a prototype that `defineSocketMembers` has seen. An object of Node's
+ *   constructor has room for all its properties: one with less becomes a dictionary on Node 20. With a function in place of
+ *   the class each would have a hidden class of its own there.
  */
-export const ConnectionSocket = function Socket(this: LaneSocket, connection: Connection): void {
-  const { server } = connection.server;
+export function constructSocket(connection: Connection, kind: object): LaneSocket {
+  const { server, highWaterMark } = connection.server;
+  const socket = Reflect.construct(net.Socket, [{
+    handle: new SocketHandle(connection), allowHalfOpen: server.allowHalfOpen, manualStart: true, ...highWaterMarks(highWaterMark),
+  }], kind as typeof net.Socket) as LaneSocket;
   // Not enumerable: whoever prints a socket, or compares two in a test, must not walk through the whole engine.
-  Object.defineProperty(this, kConnection, { value: connection });
-  connection.adoptSocket(this);
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a constructor called as a function, as subclasses in Node do.
-  (net.Socket as any).call(this, {
-    handle: new SocketHandle(connection), allowHalfOpen: server.allowHalfOpen, manualStart: true, ...highWaterMarks(connection.server.highWaterMark),
-  });
-  this.server = server;
-  this._paused = false;
-  connection.protocol.attachSocket(this);
-  if (connection.timeoutMs > 0) this.timeout = connection.timeoutMs;
-};
-ConnectionSocket.prototype = plainPrototype();
-carryOver(ConnectionSocket.prototype as object, 'net.Socket');
-
-/** Prototype of plain sockets; `constructor` stays `net.Socket`. */
-function plainPrototype(): object {
-  const prototype = Object.create(net.Socket.prototype) as object;
-  defineSocketMembers(prototype);
-  return prototype;
+  Object.defineProperty(socket, kConnection, { value: connection });
+  connection.adoptSocket(socket);
+  socket.server = server;
+  socket._paused = false;
+  connection.protocol.attachSocket(socket);
+  if (connection.timeoutMs > 0) socket.timeout = connection.timeoutMs;
+  return socket;
 }
+
+/** Only for its prototype, whose `constructor` stays `net.Socket`. */
+const PlainSocket = class Socket extends net.Socket {};
+Reflect.deleteProperty(PlainSocket.prototype, 'constructor');
+defineSocketMembers(PlainSocket.prototype);
+carryOver(PlainSocket.prototype, 'net.Socket');
 
 /** Makes a plain socket. */
 export function createSocket(connection: Connection): LaneSocket {
-  return new (ConnectionSocket as unknown as new (connection: Connection) => LaneSocket)(connection);
+  return constructSocket(connection, PlainSocket);
 }
 
 /** Pauses the stream, which is all that is seen of a pause. */
