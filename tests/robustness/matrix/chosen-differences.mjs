@@ -33,15 +33,18 @@ const CHOSEN = [
     reason: 'a connection ends in order and what still comes is dropped within bounds, so that the last answer is not reset (RFC 9112, section 9.6)',
     example: { row: 'pipeline-aborted/1500000/split/idle/expect/fast/watched', nodes: ['26'] },
     matches: ({ field, portico, node, outcome }, { behaviour }) => field === 'end' && portico === 'ended' && node === 'reset'
-      && isComplete(outcome['answer 1']) && !behaviour.includes('destroy'),
+      // Where a pipe's target is destroyed, the connection is not.
+      && isComplete(outcome['answer 1'].replace('100 ', '')) && (behaviour === 'pipe-destroyed' || !behaviour.includes('destroy')),
   },
   {
     reason: 'an answer arrives that node:http loses since it closes with bytes unread',
     // No example: how much node:http loses is a race.
     async matches({ field, portico }, row, ask) {
       if (!field.startsWith('answer') || !isComplete(portico)) return false;
-      // It is the answer to the same request without a body, which leaves nothing unread.
-      return some(await ask.onStock(withSize(row, 0)), field, portico);
+      // It is the answer to the same request without a body, which leaves nothing unread, if nothing comes behind it.
+      const bare = withSize(row, 0);
+      if (some(await ask.onStock(bare), field, portico)) return true;
+      return field === 'answer 1' && row.connection.startsWith('pipelined') && some(await ask.onStock(parseRow(bare.name.replace(`/${row.connection}/`, '/next/'))), field, portico);
     },
   },
   {
@@ -94,6 +97,12 @@ const CHOSEN = [
     reason: 'where so much waits behind a request that is never answered that nothing more is read, a client that leaves is noticed later',
     matches: ({ field, outcome, outcomes }, { behaviour, connection }) => behaviour === 'throws-in-end' && connection === 'pipelined-upload' && /^request|^response/.test(field)
       && outcome.end === 'hangs' && some(outcomes, 'end', 'hangs'),
+  },
+  {
+    reason: 'of a body that is not read, node:http of this version may have read the last part though it keeps no more of it: the request counts as complete there, and its timeout ends the connection',
+    example: { row: 'request-timeout/16384/at-once/idle/trailers/fast/unwatched', nodes: ['20'] },
+    matches: ({ outcome, outcomes }, { behaviour, size }) => behaviour === 'request-timeout' && size >= 16_384 && size <= 65_536
+      && outcome['answer 1'] === '408 "too slow"' && outcomes.every((other) => other['answer 1'] === 'none'),
   },
   {
     reason: 'data behind a request that was the last by its own word is dropped (RFC 9112, section 9.6); node:http refuses it, and with it what is not answered yet',
