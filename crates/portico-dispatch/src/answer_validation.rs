@@ -108,14 +108,14 @@ impl Dispatcher {
         let told = flags & response_flag::ACK != 0;
         if told || (grants.is_some() && !ends) {
             flags |= response_flag::ACK;
-            client.expect_ack(Ack {
+            client.acks.expect(Ack {
                 sequence,
                 member: index,
                 told,
                 grants: grants.unwrap_or(0),
             });
         }
-        if flags & response_flag::CLOSE != 0 && !client.is_closing {
+        if flags & response_flag::CLOSE != 0 && !client.is_closing() {
             self.close_behind(token, sequence);
         }
         match shortened {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use portico_channel::layout::{command, shutdown_flag};
 
 use crate::answers;
-use crate::client::Client;
+use crate::client::{Client, MemberIndex};
 use crate::dispatcher::Dispatcher;
 use crate::flow::Flow;
 use crate::limits::BROKEN_MS;
@@ -24,6 +24,70 @@ pub(crate) struct BrokenClient {
 
 /// How far the answers of a connection are: the first request that has none, and what has been taken for it.
 type Progress = (u32, Flow);
+
+/// What is known of the bytes of a client that are no HTTP: its broken request is answered when its turn comes, by its
+/// member or by us.
+#[derive(Debug, Default)]
+pub(crate) struct BrokenRequest {
+    /// The member that answers it.
+    refuser: Option<MemberIndex>,
+    /// Our answer, while earlier requests are unanswered.
+    refusal: Option<&'static [u8]>,
+    /// `CLIENT_ERROR`, until the turn of the request that it broke.
+    error: Vec<u8>,
+}
+
+impl BrokenRequest {
+    /// Whether it is known that there is one.
+    pub(crate) fn is_known(&self) -> bool {
+        self.refuser.is_some() || self.is_due()
+    }
+
+    /// Whether its answer waits for those before it.
+    pub(crate) fn is_due(&self) -> bool {
+        self.refusal.is_some() || self.has_error()
+    }
+
+    /// The member that answers it.
+    pub(crate) fn refuser(&self) -> Option<MemberIndex> {
+        self.refuser
+    }
+
+    /// A member is told of it now, and answers it.
+    pub(crate) fn hand_to(&mut self, member: MemberIndex) {
+        self.refuser = Some(member);
+    }
+
+    /// That member has answered the request without breaking it off.
+    pub(crate) fn forget_refuser(&mut self) {
+        self.refuser = None;
+    }
+
+    /// We answer it when those before it are answered.
+    pub(crate) fn refuse_in_turn(&mut self, answer: &'static [u8]) {
+        self.refusal = Some(answer);
+    }
+
+    /// Its turn has come: our answer, if it is ours.
+    pub(crate) fn take_refusal(&mut self) -> Option<&'static [u8]> {
+        self.refusal.take()
+    }
+
+    /// Keeps what its member is to be told when its turn comes.
+    pub(crate) fn keep_error(&mut self, record: &[u8]) {
+        self.error = record.to_vec();
+    }
+
+    /// Whether there is something to tell.
+    pub(crate) fn has_error(&self) -> bool {
+        !self.error.is_empty()
+    }
+
+    /// What its member is told now.
+    pub(crate) fn take_error(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.error)
+    }
+}
 
 impl Dispatcher {
     /// The answer to broken bytes waits for earlier ones.
@@ -55,7 +119,7 @@ impl Dispatcher {
             let Some(client) = self.clients.find(token) else {
                 continue;
             };
-            let is_due = client.refusal.is_some() || !client.error.is_empty();
+            let is_due = client.broken.is_due();
             if !is_due || client.tunnel().is_some() {
                 continue;
             }
@@ -66,8 +130,8 @@ impl Dispatcher {
                 self.watch_broken(token);
                 continue;
             }
-            let answer = client.refusal.take().unwrap_or(answers::BAD_REQUEST);
-            client.error.clear();
+            let answer = client.broken.take_refusal().unwrap_or(answers::BAD_REQUEST);
+            client.broken.take_error();
             self.end_with_all(token, answer);
         }
     }

@@ -1,6 +1,5 @@
 //! What the dispatcher knows of a client's connection: who has been told of it, and its requests in flight.
 
-use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use portico_channel::layout::event;
@@ -8,6 +7,8 @@ use portico_channel::schema::View;
 use portico_channel::token;
 use portico_sys::{Address, Family};
 
+use crate::acks::Acks;
+use crate::broken_requests::BrokenRequest;
 use crate::exchange::Exchange;
 use crate::flow::{Ack, Flow};
 use crate::in_flight::InFlight;
@@ -29,15 +30,15 @@ pub(crate) struct Client {
     /// Where the client is.
     pub(crate) source: Source,
     /// Its `OPEN` and `SECURE`, for members that meet it later.
-    pub(crate) opening: Vec<u8>,
+    opening: Vec<u8>,
     /// Members that have been told of it.
-    pub(crate) known: Vec<MemberIndex>,
+    known: Vec<MemberIndex>,
     /// Whether its exchanges are streams: they end alone, in any order, and each is told of by itself (HTTP/2).
     pub(crate) has_streams: bool,
     /// Requests in flight.
     pub(crate) exchanges: InFlight,
-    /// Acknowledgements that are due, in the order of the answers.
-    pub(crate) acks: VecDeque<Ack>,
+    /// Acknowledgements that are due.
+    pub(crate) acks: Acks,
     /// Who took it over as a byte stream.
     tunnel: Option<MemberIndex>,
     /// Output of the tunnel, or of whoever answers a broken request.
@@ -45,20 +46,16 @@ pub(crate) struct Client {
     /// Bodies that are still coming though their requests have been answered or are a tunnel's; without streams, one at
     /// most.
     trailing: Vec<Trailing>,
-    /// Who answers its broken request.
-    pub(crate) refuser: Option<MemberIndex>,
+    /// What is known of bytes that are no HTTP.
+    pub(crate) broken: BrokenRequest,
     /// It ends behind an answer that has been given: what is asked behind it gets no answer.
-    pub(crate) is_closing: bool,
-    /// Our answer to a broken request, while earlier ones are unanswered.
-    pub(crate) refusal: Option<&'static [u8]>,
-    /// `CLIENT_ERROR` of the last request, until that request's turn comes.
-    pub(crate) error: Vec<u8>,
+    is_closing: bool,
     /// Who wants no more of the tunnel's bytes for now.
     tunnel_hold: Hold,
     /// What is known of the end of the client's side.
     pub(crate) peer_end: PeerEnd,
     /// A member has set an inactivity timeout.
-    pub(crate) timeout_set: bool,
+    timeout_set: bool,
 }
 
 /// A body that is still coming though its request has been answered, or is a tunnel's.
@@ -104,14 +101,12 @@ impl Client {
             known: Vec::new(),
             has_streams: false,
             exchanges: InFlight::default(),
-            acks: VecDeque::new(),
+            acks: Acks::default(),
             tunnel: None,
             raw: Flow::default(),
             trailing: Vec::new(),
-            refuser: None,
+            broken: BrokenRequest::default(),
             is_closing: false,
-            refusal: None,
-            error: Vec::new(),
             tunnel_hold: Hold::default(),
             peer_end: PeerEnd::default(),
             timeout_set: false,
@@ -123,10 +118,62 @@ impl Client {
         self.exchanges.find_mut(sequence)
     }
 
+    /// Members that have been told of it.
+    pub(crate) fn known(&self) -> &[MemberIndex] {
+        &self.known
+    }
+
+    /// Whether a member has been told of it.
+    pub(crate) fn is_known_to(&self, member: MemberIndex) -> bool {
+        self.known.contains(&member)
+    }
+
+    /// A member gets a request of it. What it is to be told before, if it has been told nothing of it.
+    pub(crate) fn introduce(&mut self, member: MemberIndex) -> Option<Vec<u8>> {
+        if self.is_known_to(member) {
+            return None;
+        }
+        self.known.push(member);
+        Some(self.opening.clone())
+    }
+
+    /// A member knows it no longer.
+    pub(crate) fn forget(&mut self, member: MemberIndex) {
+        self.known.retain(|known| *known != member);
+    }
+
+    /// Its handshake is over, as this record tells.
+    pub(crate) fn secured(&mut self, record: &[u8], server_name: Option<&[u8]>) {
+        self.opening.extend_from_slice(record);
+        if let (Some(admission), Some(server_name)) = (&mut self.admission, server_name) {
+            admission.secured(server_name);
+        }
+    }
+
+    /// It ends behind an answer that has been given.
+    pub(crate) fn begin_closing(&mut self) {
+        self.is_closing = true;
+    }
+
+    /// Whether it does.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.is_closing
+    }
+
+    /// A member has set an inactivity timeout.
+    pub(crate) fn note_timeout(&mut self) {
+        self.timeout_set = true;
+    }
+
+    /// Whether such a timeout is to end: nothing is in flight any more. Says so once.
+    pub(crate) fn take_timeout(&mut self) -> bool {
+        self.exchanges.is_empty() && std::mem::take(&mut self.timeout_set)
+    }
+
     /// Whether a member has a say in the connection: a request of its own, the tunnel, or a broken request.
     pub(crate) fn is_used_by(&self, member: MemberIndex) -> bool {
         self.tunnel == Some(member)
-            || self.refuser == Some(member)
+            || self.broken.refuser() == Some(member)
             || self.is_asking(member)
             || self.is_trailing(member)
     }
@@ -254,16 +301,6 @@ impl Client {
             sequence => self.exchange(sequence).map(|exchange| &mut exchange.flow),
         };
         flow.map(|flow| flow.grant(ack.grants)).is_some()
-    }
-
-    /// Enters an acknowledgement in the order in which the engine will give them: that of the requests.
-    pub(crate) fn expect_ack(&mut self, ack: Ack) {
-        let place = self
-            .acks
-            .iter()
-            .rposition(|earlier| ack.sequence.wrapping_sub(earlier.sequence) < u32::MAX / 2)
-            .map_or(0, |index| index + 1);
-        self.acks.insert(place, ack);
     }
 }
 

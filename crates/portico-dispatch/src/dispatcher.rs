@@ -179,7 +179,7 @@ impl Dispatcher {
     /// A member knows a connection no longer: for it, the connection has closed.
     pub(crate) fn part(&mut self, index: MemberIndex, token: u32) {
         if let Some(client) = self.clients.find(token) {
-            client.known.retain(|known| *known != index);
+            client.forget(index);
         }
         let mut memory = [0u8; event::Closed::BYTES];
         let mut writer = EventWriter::new(&mut memory);
@@ -225,7 +225,7 @@ impl Dispatcher {
         let Some(client) = self.clients.find(token).filter(|it| !it.has_streams) else {
             return;
         };
-        client.is_closing = true;
+        client.begin_closing();
         client.exchanges.retain(|exchange| {
             let is_before = exchange.sequence.wrapping_sub(sequence) > u32::MAX / 2;
             is_before || exchange.sequence == sequence || exchange.member().is_some()
@@ -240,7 +240,7 @@ impl Dispatcher {
             return;
         };
         let Some(first) = client.exchanges.first_mut() else {
-            if let Some(bytes) = client.refusal.take() {
+            if let Some(bytes) = client.broken.take_refusal() {
                 self.commands.raw(token, 0, bytes);
                 self.commands
                     .write(shutdown_flag::CLOSE, command::Shutdown { token }, &[]);
@@ -256,9 +256,9 @@ impl Dispatcher {
                     self.place(token, sequence, queue, &records);
                 }
             }
-            Stage::With(index) if first.is_receiving() && !client.error.is_empty() => {
-                client.refuser = Some(index);
-                let error = std::mem::take(&mut client.error);
+            Stage::With(index) if first.is_receiving() && client.broken.has_error() => {
+                client.broken.hand_to(index);
+                let error = client.broken.take_error();
                 self.tell(index, &error);
             }
             Stage::With(_) | Stage::Waiting => {}
@@ -281,11 +281,10 @@ impl Dispatcher {
         if let Some(owner) = owner.filter(|_| exchange.is_receiving()) {
             client.trail(sequence, owner, exchange.hold());
         }
-        if client.refuser == owner && client.raw == Flow::default() {
-            client.refuser = None;
+        if client.broken.refuser() == owner && client.raw == Flow::default() {
+            client.broken.forget_refuser();
         }
-        if client.timeout_set && client.exchanges.is_empty() {
-            client.timeout_set = false;
+        if client.take_timeout() {
             let words = command::SetTimeout {
                 token,
                 milliseconds: 0,

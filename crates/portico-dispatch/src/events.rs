@@ -78,12 +78,8 @@ impl Dispatcher {
         let Some(client) = self.clients.find(record.token()) else {
             return;
         };
-        client.opening.extend_from_slice(bytes);
-        if let (Some(admission), Some(done)) =
-            (&mut client.admission, record.read::<event::Secure>())
-        {
-            admission.secured(done.bytes(done.server_name));
-        }
+        let done = record.read::<event::Secure>();
+        client.secured(bytes, done.map(|done| done.bytes(done.server_name)));
     }
 
     fn request(&mut self, record: RecordView<'_>, bytes: &[u8]) {
@@ -95,7 +91,7 @@ impl Dispatcher {
         let Some(client) = self.clients.find(token) else {
             return;
         };
-        if client.refuser.is_some() || client.is_closing {
+        if client.broken.refuser().is_some() || client.is_closing() {
             // What is about to be answered is the end of the connection.
             return;
         }
@@ -171,7 +167,7 @@ impl Dispatcher {
             return;
         };
         let users: Vec<MemberIndex> = client
-            .known
+            .known()
             .iter()
             .copied()
             .filter(|index| client.is_used_by(*index))
@@ -188,7 +184,7 @@ impl Dispatcher {
         if let Some(member) = client.tunnel().and_then(|index| self.member(index)) {
             member.ended_tunnel();
         }
-        for index in &client.known {
+        for index in client.known() {
             self.tell(*index, bytes);
         }
         for exchange in client.exchanges.iter_mut() {
@@ -238,11 +234,7 @@ impl Dispatcher {
         let mut shares: Vec<(MemberIndex, u32, u32)> = Vec::new();
         let mut credits: Vec<(MemberIndex, u32, u64)> = Vec::new();
         for _ in 0..count {
-            let place = match is_named {
-                true => client.acks.iter().position(|ack| ack.sequence == named),
-                false => Some(0),
-            };
-            let Some(ack) = place.and_then(|place| client.acks.remove(place)) else {
+            let Some(ack) = client.acks.take(is_named.then_some(named)) else {
                 break;
             };
             if ack.told {
@@ -283,7 +275,7 @@ impl Dispatcher {
         let is_known = self
             .clients
             .find(token)
-            .is_some_and(|client| client.known.contains(&index));
+            .is_some_and(|client| client.is_known_to(index));
         let mut memory = [0u8; 64];
         let mut writer = EventWriter::new(&mut memory);
         if is_known && writer.tell(flags, words).is_ok() {
@@ -300,7 +292,7 @@ impl Dispatcher {
                 let is_alone = client.exchanges.len() == 1 || client.tunnel().is_some();
                 match client.receiver() {
                     Some(index) if is_alone => {
-                        client.refuser = Some(index);
+                        client.broken.hand_to(index);
                         self.tell(index, bytes);
                     }
                     // As node:http: no earlier answer waits for it.
@@ -308,7 +300,7 @@ impl Dispatcher {
                 }
             }
             timeout_kind::INACTIVE
-                if client.known.iter().any(|index| client.is_used_by(*index)) =>
+                if client.known().iter().any(|index| client.is_used_by(*index)) =>
             {
                 self.tell_users(token, bytes);
             }
@@ -324,8 +316,7 @@ impl Dispatcher {
         };
         let trailing = client.end_arriving();
         // Told again for each packet that follows; and a client that only breaks off breaks no rule.
-        let is_told =
-            client.refuser.is_some() || client.refusal.is_some() || !client.error.is_empty();
+        let is_told = client.broken.is_known();
         let is_broken_off = number == u32::from(ParseErrorCode::InvalidEofState.number());
         if !is_told && !is_broken_off {
             self.refusals.malformed += 1;
@@ -339,12 +330,12 @@ impl Dispatcher {
         match client.exchanges.last() {
             Some(last) if last.is_receiving() => match last.stage() {
                 Stage::With(index) if is_first => {
-                    client.refuser = Some(index);
+                    client.broken.hand_to(index);
                     self.tell(index, bytes);
                     return;
                 }
                 Stage::With(_) => {
-                    client.error = bytes.to_vec();
+                    client.broken.keep_error(bytes);
                     if !is_told {
                         self.watch_broken(token);
                     }
@@ -362,11 +353,13 @@ impl Dispatcher {
             && client.exchanges.is_empty()
         {
             // Whether node:http would have read that far is for whoever has answered the request to say.
-            client.refuser = Some(owner);
+            client.broken.hand_to(owner);
             self.tell(owner, bytes);
             return;
         }
-        client.refusal = Some(answers::to_parse_error(number));
+        client
+            .broken
+            .refuse_in_turn(answers::to_parse_error(number));
         if !is_told {
             self.watch_broken(token);
         }

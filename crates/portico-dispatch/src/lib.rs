@@ -17,10 +17,12 @@
 //! request queue, `host_wide` what all shards count together.
 #![forbid(unsafe_code)]
 
+mod acks;
 mod affinity;
 mod answer_validation;
 mod answers;
 mod backlog;
+mod broken_member;
 mod broken_requests;
 mod caching;
 mod client;
@@ -59,9 +61,10 @@ mod user_memory;
 mod validation;
 mod waiting;
 
+pub use broken_member::{BreakReason, BrokenMember};
 pub use caching::owner_of;
 pub use host_wide::MemberLoad;
-pub use member::{BreakReason, BrokenMember, NewMember};
+pub use member::NewMember;
 pub use routes::{Affinity, Endpoint, MemberId, QueueId, QueueOptions, Routes};
 pub use stats::{LeftBehind, MemberStats, QueueStats, RefusalCounts, ShardStats};
 pub use thread::{Pulse, ShardThread};

@@ -6,6 +6,7 @@ use portico_channel::shared::{Broken, HostEnd};
 use portico_http::semantics::FramingFields;
 use portico_sys::{Bell, Ringer};
 
+use crate::BreakReason;
 use crate::backlog::Backlog;
 use crate::host_wide::{MemberLoad, QueueCounts};
 use crate::limits::{BACKLOG_BYTES, BEHIND_BYTES, CAUGHT_UP_BYTES, FULL_BYTES};
@@ -42,41 +43,6 @@ pub struct NewMember {
     pub load: Arc<MemberLoad>,
     /// Its user's account; the same for all members of the user.
     pub memory: Arc<UserMemory>,
-}
-
-/// A member that was dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BrokenMember {
-    /// Its number.
-    pub id: MemberId,
-    /// Why.
-    pub reason: BreakReason,
-}
-
-/// Why a member was dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum BreakReason {
-    /// Its channel held what no application may write, or it took nothing for too long.
-    Rules,
-    /// It began a record and did not finish it in time.
-    Unfinished,
-    /// The members of its user had as much kept for them as there may be.
-    UserMemory,
-}
-
-impl BreakReason {
-    /// What it did, for the log and for its process.
-    #[must_use]
-    pub const fn text(self) -> &'static str {
-        match self {
-            Self::Rules => "its channel held what no application may write",
-            Self::Unfinished => "it began to write a record and did not finish it within 30 s",
-            Self::UserMemory => {
-                "the processes of its user have the host keep as many untaken requests, unfinished records or response heads as one user may"
-            }
-        }
-    }
 }
 
 /// Which connections a member wants closed.

@@ -129,14 +129,11 @@ impl Dispatcher {
             clients, commands, ..
         } = self;
         for client in clients.iter_mut() {
-            if !client.known.contains(&index) {
+            if !client.is_known_to(index) {
                 continue;
             }
-            client.known.retain(|known| *known != index);
-            // A number that no member ever has: these acknowledgements are no member's.
-            for ack in client.acks.iter_mut().filter(|ack| ack.member == index) {
-                ack.member = usize::MAX;
-            }
+            client.forget(index);
+            client.acks.abandon(index);
             if !client.is_used_by(index) {
                 continue;
             }
@@ -274,7 +271,7 @@ fn orphan_of(
         client.exchanges.drop_of(index);
         return Fate::Destroyed;
     }
-    if client.refuser == Some(index) {
+    if client.broken.refuser() == Some(index) {
         client.exchanges.drop_of(index);
         return if client.raw == Flow::default() {
             Fate::Refused

@@ -190,12 +190,7 @@ impl Dispatcher {
         let Some(client) = self.clients.find(token) else {
             return;
         };
-        let opening = if client.known.contains(&index) {
-            None
-        } else {
-            client.known.push(index);
-            Some(client.opening.clone())
-        };
+        let opening = client.introduce(index);
         let Some(exchange) = client.exchange(sequence) else {
             return;
         };

@@ -369,7 +369,7 @@ fn refusals_and_acknowledgements_are_one_exchanges() {
         connection.told(),
         [(command::DISCARD, 5), (command::RESPOND, 5)]
     );
-    assert!(!connection.client().is_closing);
+    assert!(!connection.client().is_closing());
     let flushed = event::Flushed {
         token: TOKEN,
         count: 1,

@@ -83,7 +83,9 @@ impl Dispatcher {
                 if !client.is_used_by(index) {
                     return Verdict::LeaveOut;
                 }
-                client.timeout_set |= record.kind() == command::SET_TIMEOUT;
+                if record.kind() == command::SET_TIMEOUT {
+                    client.note_timeout();
+                }
                 Verdict::Apply
             }
             // Certificates are the host's business, and what clients have sent is theirs.
@@ -160,7 +162,7 @@ impl Dispatcher {
         let Some(client) = self.clients.find(record.token()) else {
             return Verdict::LeaveOut;
         };
-        if client.tunnel() != Some(index) && client.refuser != Some(index) {
+        if client.tunnel() != Some(index) && client.broken.refuser() != Some(index) {
             return Verdict::LeaveOut;
         }
         let Ok(grants) = client.raw.take(record.size()) else {
@@ -170,7 +172,7 @@ impl Dispatcher {
         if !told && grants.is_none() {
             return Verdict::Apply;
         }
-        client.acks.push_back(Ack {
+        client.acks.expect_last(Ack {
             sequence: 0,
             member: index,
             told,
@@ -216,7 +218,7 @@ impl Dispatcher {
         if client.is_used_by(index) && !client.has_streams {
             return Verdict::Apply;
         }
-        if client.known.contains(&index) {
+        if client.is_known_to(index) {
             self.give_up_streams(index, token);
             self.part(index, token);
         }
@@ -236,11 +238,11 @@ impl Dispatcher {
             Some(first) => first.is_with(index) && !first.answer.has_begun(),
             None => client.is_trailing(index),
         };
-        if !is_next || client.has_streams || client.is_closing || client.tunnel().is_some() {
+        if !is_next || client.has_streams || client.is_closing() || client.tunnel().is_some() {
             return false;
         }
         // Once: what the member says from here on is about a connection that ends.
-        client.is_closing = true;
+        client.begin_closing();
         commands.raw(token, 0, answers::BAD_REQUEST);
         commands.write(shutdown_flag::CLOSE, command::Shutdown { token }, &[]);
         true
@@ -294,7 +296,7 @@ impl Dispatcher {
         let idle: Vec<u32> = self
             .clients
             .iter_mut()
-            .filter(|client| client.known.contains(&index) && !client.is_used_by(index))
+            .filter(|client| client.is_known_to(index) && !client.is_used_by(index))
             .map(|client| client.token)
             .collect();
         for token in idle {

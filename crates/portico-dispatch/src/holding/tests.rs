@@ -89,7 +89,7 @@ impl Model {
         let mut exchange = Exchange::new(sequence, QueueId(1), traits, 0);
         exchange.give_to(index, None, 0);
         let client = self.client(token);
-        client.known = vec![index];
+        client.introduce(index);
         client.exchanges.add(exchange);
         let sequence = self.sequences[slot];
         self.dispatcher.hold_back_if_behind(index, token, sequence);
