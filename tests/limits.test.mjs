@@ -25,11 +25,11 @@ const rows = readFileSync(join(import.meta.dirname, 'LIMITS.md'), 'utf8').split(
   .map((line) => line.split('|').map((cell) => cell.trim().replaceAll('`', '')).slice(1, -1));
 
 test('each limit has its row, and each row its limit', () => {
-  const told = rows.map(([file, limit, value]) => `${file} ${limit} ${value}`);
+  const documented = rows.map(([file, limit, value]) => `${file} ${limit} ${value}`);
   const there = limitsOfSources();
-  assert.deepEqual(there.filter((limit) => !told.includes(limit)), [], 'limits without a row');
-  assert.deepEqual(told.filter((limit) => !there.includes(limit)), [], 'rows without a limit');
-  assert.equal(told.length, there.length, 'a row or a limit twice');
+  assert.deepEqual(there.filter((limit) => !documented.includes(limit)), [], 'limits without a row');
+  assert.deepEqual(documented.filter((limit) => !there.includes(limit)), [], 'rows without a limit');
+  assert.equal(documented.length, there.length, 'a row or a limit twice');
 });
 
 test('each test that is named is there', () => {

@@ -34,7 +34,7 @@ async function inWorker(host, form) {
 }
 
 /** The program's lines, its port left out; those about a second server, which may come between the others, last. */
-function told({ port, program }) {
+function outputOf({ port, program }) {
   const lines = program.output().replaceAll(String(port), 'PORT').split('\n');
   const isSecond = (line) => line.startsWith('second');
   return [...lines.filter((line) => !isSecond(line)), ...lines.filter(isSecond)].join('\n');
@@ -51,7 +51,7 @@ describe('a server in a worker listens as on node:http', { concurrency: 3 }, () 
         await program.kill('SIGTERM');
         await program.ended;
       }
-      assert.equal(told(worker), told(node));
+      assert.equal(outputOf(worker), outputOf(node));
       assert.deepEqual(await worker.program.ended, await node.program.ended);
     });
   }
@@ -63,8 +63,8 @@ describe('what programs do with listen besides', { concurrency: 3 }, () => {
       const host = await startHost(t);
       const [node, worker] = await Promise.all([onNode(t, scene), inWorker(host, scene)]);
       await eventually(() => [node, worker].every((each) => isOver(each) || /^listening/m.test(each.program.output())), 'they listen or end');
-      await eventually(() => told(node) === told(worker), 'both say the same').catch(() => undefined);
-      assert.equal(told(worker), told(node));
+      await eventually(() => outputOf(node) === outputOf(worker), 'both say the same').catch(() => undefined);
+      assert.equal(outputOf(worker), outputOf(node));
     });
   }
 });

@@ -9,7 +9,7 @@
 //! * [`Variant`]: which requests it was chosen for. [`Key`]: what it is found by.
 //! * [`validation`]: asking the application whether it still holds. [`invalidation`]: what a change makes invalid.
 //! * [`store`]: what is kept, within a budget, for all shards of a process.
-//! * [`CacheStatus`]: telling what was done.
+//! * [`CacheStatus`]: a field that says what was done.
 //!
 //! What a client's own conditions and ranges come to is in `portico_http::semantics`.
 #![forbid(unsafe_code)]

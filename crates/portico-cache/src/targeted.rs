@@ -28,7 +28,7 @@ fn read_dictionary<'a>(response: Fields<'a>, name: &[u8]) -> Option<ResponseDire
     for value in response.values(name) {
         let mut rest = value.trim_ascii();
         while !rest.is_empty() {
-            let (member, after) = Member::read(rest)?;
+            let (member, after) = DictionaryMember::read(rest)?;
             is_empty = false;
             member.learn_into(&mut directives)?;
             rest = match after {
@@ -57,12 +57,12 @@ enum Value<'a> {
     Other,
 }
 
-struct Member<'a> {
+struct DictionaryMember<'a> {
     key: &'a [u8],
     value: Value<'a>,
 }
 
-impl<'a> Member<'a> {
+impl<'a> DictionaryMember<'a> {
     fn read(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let (key, rest) = read_key(bytes)?;
         let (value, rest) = match rest.strip_prefix(b"=") {

@@ -144,7 +144,7 @@ impl Connection {
     }
 
     /// What the engine is told by us: kinds and numbers.
-    fn told(&mut self) -> Vec<(u32, u32)> {
+    fn take_commands(&mut self) -> Vec<(u32, u32)> {
         let commands = std::mem::take(&mut self.dispatcher.commands);
         Records::new(commands.as_bytes())
             .flatten()
@@ -187,7 +187,7 @@ fn bodies_arrive_at_once_and_each_is_held_alone() {
     connection.says(0, pause(1));
     // This one is another member's.
     connection.says(0, pause(3));
-    assert_eq!(connection.told(), [(command::PAUSE, 1)]);
+    assert_eq!(connection.take_commands(), [(command::PAUSE, 1)]);
     for sequence in [3, 7, 3] {
         connection.body(sequence, 0);
     }
@@ -204,7 +204,7 @@ fn bodies_arrive_at_once_and_each_is_held_alone() {
             &[],
         );
     });
-    assert_eq!(connection.told(), [(command::RESUME, 1)]);
+    assert_eq!(connection.take_commands(), [(command::RESUME, 1)]);
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn exchanges_end_in_any_order_and_a_body_may_outlast_its_answer() {
     connection.answers(0, 9, end, b"ninth");
     connection.answers(0, 1, end, b"first");
     assert_eq!(connection.in_flight(0), 0);
-    assert_eq!(connection.told(), []);
+    assert_eq!(connection.take_commands(), []);
 }
 
 #[test]
@@ -309,7 +309,7 @@ fn the_end_of_a_member_ends_its_streams_and_no_connection() {
     dispatcher.detach(0, shard, &mut CommandBuffer::default());
     // Half an answer is given up, one that has not begun becomes 502, and the other member's goes on.
     assert_eq!(
-        connection.told(),
+        connection.take_commands(),
         [(command::RESET, 1), (command::RESPOND, 3)]
     );
     assert_eq!(
@@ -330,14 +330,14 @@ fn a_member_that_wants_no_more_of_the_connection_gives_up_its_own_streams() {
         |writer: &mut CommandWriter| writer.write(0, command::Destroy { token: TOKEN }, &[]);
     assert_eq!(connection.says(0, destroy), Verdict::LeaveOut);
     assert_eq!(
-        connection.told(),
+        connection.take_commands(),
         [(command::DISCARD, 5), (command::RESET, 1)]
     );
     assert_eq!(connection.in_flight(0), 0);
     connection.body(3, body_flag::LAST);
     assert_eq!(connection.got(1), [(event::BODY, 3)]);
     connection.dispatcher.close_all(1);
-    assert_eq!(connection.told(), [(command::RESET, 3)]);
+    assert_eq!(connection.take_commands(), [(command::RESET, 3)]);
     assert!(connection.client().exchanges.is_empty());
 }
 
@@ -347,7 +347,7 @@ fn an_answer_that_is_shorter_than_it_says_is_given_up() {
     connection.request_with(1, 0, request_flag::COMPLETE);
     let end = response_flag::END;
     assert_eq!(connection.answers(0, 1, end, b"ha"), Verdict::LeaveOut);
-    assert_eq!(connection.told(), [(command::RESET, 1)]);
+    assert_eq!(connection.take_commands(), [(command::RESET, 1)]);
     connection.request_with(3, 0, request_flag::COMPLETE);
     let flags = end | response_flag::CONTENT_LENGTH;
     let too_long = connection.answers(0, 3, end, b"whole and more");
@@ -366,7 +366,7 @@ fn refusals_and_acknowledgements_are_one_exchanges() {
     connection.dispatcher.queue_mut(QUEUES[2]).options.length = 0;
     connection.request(5, 2);
     assert_eq!(
-        connection.told(),
+        connection.take_commands(),
         [(command::DISCARD, 5), (command::RESPOND, 5)]
     );
     assert!(!connection.client().is_closing());

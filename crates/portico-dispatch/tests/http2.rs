@@ -147,8 +147,8 @@ fn a_host_that_drains_tells_its_clients_and_finishes_their_streams() {
     let frames = until(&mut client, |frames| {
         frames.iter().any(|frame| frame.kind == FrameKind::PING)
     });
-    let goodbye = frames.iter().find(|frame| frame.kind == FrameKind::GOAWAY);
-    assert_eq!(goodbye.unwrap().code(), ErrorCode::NO_ERROR);
+    let goaway = frames.iter().find(|frame| frame.kind == FrameKind::GOAWAY);
+    assert_eq!(goaway.unwrap().code(), ErrorCode::NO_ERROR);
     // It crossed with that.
     client.get(3, "/crossed");
     let crossed = app.request();

@@ -69,7 +69,7 @@ pub(crate) enum PendingEvent {
 impl Agenda {
     /// Whether the next turn has something to do before it asks the kernel.
     pub(crate) fn has_work(&self) -> bool {
-        !self.events.is_empty() || !self.work.is_empty() || !self.cancelled.is_empty()
+        !self.events.is_empty() || !self.work.is_empty() || self.has_cancelled()
     }
 
     /// Has a connection driven behind those that are to be driven already. It must not be entered.
@@ -141,6 +141,12 @@ impl Agenda {
     /// A request is gone that waits for its responder.
     pub(crate) fn cancel(&mut self, token: u32, sequence: u32) {
         self.cancelled.push((token, sequence));
+    }
+
+    /// Whether there are such requests.
+    #[inline]
+    pub(crate) fn has_cancelled(&self) -> bool {
+        !self.cancelled.is_empty()
     }
 
     /// The requests that are gone, of which the responder is told.

@@ -1,21 +1,23 @@
 //! A connection: a [`Transport`] and the [`Protocol`] on top of it, and who calls which of the two when.
 //!
 //! * [`commands`]: what the application says of it; [`filtering`]: what its responder does with that
+//! * [`sending`]: its output, at the end of a turn
 
 mod commands;
 mod filtering;
+mod sending;
 
 use portico_channel::EventWriter;
 use portico_channel::layout::peer_end_flag;
 
 use crate::core::Core;
 use crate::filter::Filters;
-use crate::limits::{FLUSH_BYTES, LAST_FLUSH_BYTES, READ_ROOM_BYTES, READS_PER_TURN};
+use crate::limits::{READ_ROOM_BYTES, READS_PER_TURN};
 use crate::offer::Turn;
 use crate::pace::{Pace, TooSlow, Waiting};
 use crate::protocol::{Protocol, on_protocol};
 use crate::stop::Stop;
-use crate::transport::{AfterFlush, Received, TlsChange, Transport};
+use crate::transport::{Received, TlsChange, Transport};
 
 /// A connection.
 #[derive(Debug)]
@@ -216,67 +218,6 @@ impl Connection {
         }
     }
 
-    /// Whether all that is to be sent is session tickets, and a request is to be answered. Says so once.
-    pub(crate) fn holds_tickets(&mut self) -> bool {
-        self.transport.take_tickets()
-            && on_protocol!(&self.protocol, protocol => protocol.has_request())
-    }
-
-    /// Sends what the kernel takes, within a turn's bound, and does what is to follow when all is sent.
-    pub(crate) fn flush(&mut self, core: &mut Core) -> Result<(), Stop> {
-        self.flush_within(core, FLUSH_BYTES)
-    }
-
-    /// As [`Connection::flush`], with a bound that the kernel reaches first: nothing will be sent later.
-    pub(crate) fn flush_last(&mut self, core: &mut Core) -> Result<(), Stop> {
-        self.flush_within(core, LAST_FLUSH_BYTES)
-    }
-
-    fn flush_within(&mut self, core: &mut Core, most: usize) -> Result<(), Stop> {
-        on_protocol!(&mut self.protocol, protocol => {
-            protocol.fill_output(&mut self.transport, core);
-        });
-        let mut more = self.transport.send(core, most)?;
-        // The kernel has taken all that was framed, and there is more to frame.
-        more |= self.transport.queued() == 0 && self.has_output();
-        let has_input = self.transport.is_readable()
-            || on_protocol!(&self.protocol, protocol => protocol.has_held_input());
-        if has_input && !self.is_blocked(core) {
-            self.transport.schedule(core);
-        }
-        if self.has_output() {
-            if more {
-                self.transport.schedule(core);
-            }
-            return Ok(());
-        }
-        match self.transport.after_flush() {
-            AfterFlush::Continue => {}
-            AfterFlush::End => self.end_output(core),
-            AfterFlush::Close => {
-                return Err(on_protocol!(&self.protocol, protocol => {
-                    protocol.how_to_close(&self.transport, core)
-                }));
-            }
-        }
-        on_protocol!(&self.protocol, protocol => protocol.close_if_done(&self.transport))
-    }
-
-    fn end_output(&mut self, core: &mut Core) {
-        if self.transport.has_output_ended() {
-            return;
-        }
-        if self.is_http() {
-            // Nothing more can be answered: the peer is to end its side.
-            self.transport.arm_close(core);
-        }
-        self.transport.end_output();
-    }
-
-    fn is_blocked(&self, core: &Core) -> bool {
-        on_protocol!(&self.protocol, protocol => protocol.is_blocked(&self.transport, core))
-    }
-
     /// Whether it waits for a request: none is in flight or has begun. The last answer may still be on its way.
     pub(crate) fn is_idle(&self) -> bool {
         !self.transport.is_handshaking()
@@ -341,9 +282,9 @@ impl Connection {
     }
 
     /// The connection is about to end: a peer of HTTP/2 learns which streams were looked at.
-    pub(crate) fn say_goodbye(&mut self, core: &mut Core) {
+    pub(crate) fn send_goaway(&mut self, core: &mut Core) {
         if let Protocol::H2(protocol) = &mut self.protocol {
-            protocol.say_goodbye(&mut self.transport, core);
+            protocol.send_goaway(&mut self.transport, core);
         }
     }
 

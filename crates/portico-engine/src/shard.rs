@@ -6,6 +6,7 @@ mod ending;
 mod listening;
 mod pace_check;
 mod pending;
+mod sending;
 #[cfg(test)]
 mod streams;
 mod turn;
@@ -176,7 +177,7 @@ impl Shard {
     ) -> Result<(), CommandError> {
         self.core.clock.update();
         let result = self.apply_records(commands, external);
-        self.flush_dirty();
+        self.flush_unsent();
         result
     }
 

@@ -45,7 +45,7 @@ pub(crate) async fn serve(
     let mut news = news.ok_or_else(|| failed(std::io::ErrorKind::NotFound.into()))?;
     let mut ticks = interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    say_started(control, channel.as_ref());
+    announce_start(control, channel.as_ref());
     if channel.is_none() {
         control.host.borrow_mut().applications.read_adopted();
     }
@@ -69,7 +69,7 @@ pub(crate) async fn serve(
             () = signals.next(control) => {}
             _ = terminate.recv() => control.begin_stop(None),
             _ = interrupt.recv() => control.begin_stop(None),
-            _ = hang_up.recv() => hang_up_heard(&mut control.host.borrow_mut()),
+            _ = hang_up.recv() => handle_hang_up(&mut control.host.borrow_mut()),
         }
         if let Some((channel, _)) =
             taking_over.take_if(|(_, until)| has_taken_over(control, *until))
@@ -87,7 +87,7 @@ pub(crate) async fn serve(
     Ok(())
 }
 
-fn say_started(control: &Control, mut channel: Option<&StdStream>) {
+fn announce_start(control: &Control, mut channel: Option<&StdStream>) {
     let host = control.host.borrow();
     let socket = host.place.path().display();
     let (shards, version) = (host.shards.len(), env!("CARGO_PKG_VERSION"));
@@ -169,7 +169,7 @@ fn look_after(host: &mut Host, every_second: bool) {
 }
 
 /// One that runs one program has no configuration: its workers are replaced.
-fn hang_up_heard(host: &mut Host) {
+fn handle_hang_up(host: &mut Host) {
     if host.start.application.is_some() {
         host.applications.recycle_all(Instant::now());
     } else {

@@ -1,4 +1,4 @@
-//! What is looked up: the facts of a request that decide who gets it.
+//! What is looked up: that of a request which decides who gets it.
 
 use std::error::Error;
 use std::fmt;

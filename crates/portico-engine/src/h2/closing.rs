@@ -73,7 +73,7 @@ impl H2 {
     }
 
     /// The connection is about to end without waiting for anything.
-    pub(crate) fn say_goodbye(&mut self, transport: &mut Transport, core: &mut Core) {
+    pub(crate) fn send_goaway(&mut self, transport: &mut Transport, core: &mut Core) {
         if self.is_started && !self.ending.has_failed && !self.ending.is_said {
             self.ending.is_said = true;
             let last = self.session.last_stream();
@@ -82,7 +82,7 @@ impl H2 {
         }
     }
 
-    pub(super) fn say_goodbye_if_closing(&mut self, transport: &mut Transport, core: &mut Core) {
+    pub(super) fn send_goaway_if_closing(&mut self, transport: &mut Transport, core: &mut Core) {
         if !self.ending.is_closing || self.ending.is_said {
             return;
         }
@@ -91,7 +91,7 @@ impl H2 {
         for sequence in unanswered {
             self.reset(transport, core, sequence, ErrorCode::CANCEL.0);
         }
-        self.say_goodbye(transport, core);
+        self.send_goaway(transport, core);
     }
 
     /// The connection ends behind what is queued, if there is nothing more to say.

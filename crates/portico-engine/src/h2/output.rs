@@ -16,7 +16,7 @@ impl H2 {
 
     /// Frames parts of answers, as far as the output has room.
     pub(crate) fn fill_output(&mut self, transport: &mut Transport, core: &mut Core) {
-        self.say_goodbye_if_closing(transport, core);
+        self.send_goaway_if_closing(transport, core);
         while transport.queued() < H2_FRAMED_BYTES && !self.ending.is_body_gone {
             let out = transport.buffer(core);
             let Some(frame) = self.session.next_data(usize::MAX, out) else {

@@ -85,7 +85,7 @@ impl Shard {
         };
         let reset = flags & destroy_flag::RESET != 0;
         if !reset {
-            connection.say_goodbye(&mut self.core);
+            connection.send_goaway(&mut self.core);
             let _ = connection.flush_last(&mut self.core);
         }
         if flags & (destroy_flag::LINGER | destroy_flag::RESET) == destroy_flag::LINGER
@@ -153,7 +153,7 @@ impl Shard {
         for connection in connections.iter_mut() {
             connection.retire(core);
         }
-        self.flush_dirty();
+        self.flush_unsent();
     }
 
     /// The connections of a listener that meet a condition.

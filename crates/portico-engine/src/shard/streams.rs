@@ -12,7 +12,7 @@ use crate::echo::frames::Kind;
 use crate::echo::output::{FRAMED_BYTES, PIECE_BYTES};
 use crate::limits::{OFFER_CHECK_MS, OFFER_WAIT_MS};
 use crate::{Answer, Offered, Segment};
-use pair::{Pair, Slow, Told, ends};
+use pair::{Event, Pair, Slow, ends};
 
 #[test]
 fn exchanges_end_in_any_order_and_what_is_said_of_one_that_is_over_finds_nothing() {
@@ -20,7 +20,7 @@ fn exchanges_end_in_any_order_and_what_is_said_of_one_that_is_over_finds_nothing
     for stream in [1, 5, 9] {
         pair.send(stream, Kind::WholeHead, b"/");
     }
-    let told = pair.told();
+    let told = pair.take_events();
     assert_eq!(
         told.iter()
             .map(|(kind, sequence, ..)| (*kind, *sequence))
@@ -38,7 +38,7 @@ fn exchanges_end_in_any_order_and_what_is_said_of_one_that_is_over_finds_nothing
     pair.answer(7, 0, b"never was");
     assert_eq!(pair.frames(), []);
     pair.send(11, Kind::WholeHead, b"/");
-    assert_eq!(pair.told().len(), 1);
+    assert_eq!(pair.take_events().len(), 1);
     pair.answer(11, 0, b"eleventh");
     pair.answer(5, 0, b"fifth");
     let frames = pair.frames();
@@ -52,10 +52,10 @@ fn exchanges_end_in_any_order_and_what_is_said_of_one_that_is_over_finds_nothing
 fn one_that_outlives_a_thousand_others_takes_no_more_than_its_own_place() {
     let mut pair = Pair::new();
     pair.send(1, Kind::WholeHead, b"/slow");
-    pair.told();
+    pair.take_events();
     for stream in 2..1002 {
         pair.send(stream, Kind::WholeHead, b"/");
-        assert_eq!(pair.told().len(), 1);
+        assert_eq!(pair.take_events().len(), 1);
         pair.answer(stream, 0, b"quick");
         assert_eq!(ends(&pair.frames()), [stream]);
     }
@@ -69,7 +69,7 @@ fn answers_are_framed_in_turn_and_only_as_far_as_the_output_has_room() {
     for stream in [1, 2] {
         pair.send(stream, Kind::WholeHead, b"/");
     }
-    pair.told();
+    pair.take_events();
     let large = vec![b'x'; 4_000_000];
     pair.answer(1, 0, &large);
     pair.answer(2, 0, &[b'y'; 3 * PIECE_BYTES]);
@@ -78,7 +78,7 @@ fn answers_are_framed_in_turn_and_only_as_far_as_the_output_has_room() {
         if ends(&frames) == [2, 1] {
             break;
         }
-        pair.told();
+        pair.take_events();
         let (_, _, waiting) = output_of(&mut pair);
         assert!(waiting <= FRAMED_BYTES + 2 * PIECE_BYTES, "{waiting}");
         frames.append(&mut pair.frames());
@@ -109,20 +109,26 @@ fn a_body_that_is_paused_holds_no_other() {
     let mut pair = Pair::new();
     pair.send(1, Kind::Head, b"/a");
     pair.send(2, Kind::Head, b"/b");
-    pair.told();
+    pair.take_events();
     pair.apply(|commands, token| commands.write(0, command::Pause { token, sequence: 1 }, &[]));
     for stream in [1, 2] {
         pair.send(stream, Kind::Data, b"piece");
         pair.send(stream, Kind::End, b"");
     }
-    let names = |told: Vec<Told>| -> Vec<(u32, u32)> {
+    let names = |told: Vec<Event>| -> Vec<(u32, u32)> {
         told.iter()
             .map(|(kind, sequence, ..)| (*kind, *sequence))
             .collect()
     };
-    assert_eq!(names(pair.told()), [(event::BODY, 2), (event::END, 2)]);
+    assert_eq!(
+        names(pair.take_events()),
+        [(event::BODY, 2), (event::END, 2)]
+    );
     pair.apply(|commands, token| commands.write(0, command::Resume { token, sequence: 1 }, &[]));
-    assert_eq!(names(pair.told()), [(event::BODY, 1), (event::END, 1)]);
+    assert_eq!(
+        names(pair.take_events()),
+        [(event::BODY, 1), (event::END, 1)]
+    );
 }
 
 #[test]
@@ -131,7 +137,7 @@ fn the_application_gives_up_one_exchange_and_the_others_go_on() {
     for stream in [1, 2] {
         pair.send(stream, Kind::Head, b"/");
     }
-    pair.told();
+    pair.take_events();
     pair.apply(|commands, token| {
         let begun = Response {
             status: 200,
@@ -156,7 +162,7 @@ fn the_application_gives_up_one_exchange_and_the_others_go_on() {
     pair.send(1, Kind::Data, b"more");
     pair.send(1, Kind::Reset, &[0; 4]);
     pair.send(2, Kind::End, b"");
-    let told = pair.told();
+    let told = pair.take_events();
     assert_eq!(told, [(event::END, 2, 0, Vec::new())]);
     pair.answer(2, 0, b"whole");
     assert_eq!(ends(&pair.frames()), [2]);
@@ -168,11 +174,11 @@ fn the_peer_gives_up_one_exchange_and_the_others_go_on() {
     for stream in [1, 2] {
         pair.send(stream, Kind::Head, b"/");
     }
-    pair.told();
+    pair.take_events();
     let code = reset_code::CANCEL.to_be_bytes();
     pair.send(1, Kind::Reset, &code);
     pair.send(2, Kind::End, b"");
-    let told = pair.told();
+    let told = pair.take_events();
     assert_eq!(
         told,
         [
@@ -193,12 +199,12 @@ fn acknowledgements_name_their_exchange() {
     for stream in [3, 4] {
         pair.send(stream, Kind::WholeHead, b"/");
     }
-    pair.told();
+    pair.take_events();
     pair.answer(4, response_flag::ACK, b"second");
     pair.answer(3, response_flag::ACK, b"first");
     let one = 1u32.to_be_bytes().to_vec();
     assert_eq!(
-        pair.told(),
+        pair.take_events(),
         [
             (event::FLUSHED, 4, flushed_flag::NAMED, one.clone()),
             (event::FLUSHED, 3, flushed_flag::NAMED, one)
@@ -212,14 +218,14 @@ fn the_end_of_the_connection_ends_every_exchange_once() {
     for stream in [1, 2] {
         pair.send(stream, Kind::WholeHead, b"/");
     }
-    pair.told();
+    pair.take_events();
     pair.client.shutdown(std::net::Shutdown::Write).unwrap();
-    let kinds = |told: Vec<Told>| -> Vec<u32> { told.iter().map(|(kind, ..)| *kind).collect() };
-    assert_eq!(kinds(pair.told()), [event::PEER_END]);
+    let kinds = |told: Vec<Event>| -> Vec<u32> { told.iter().map(|(kind, ..)| *kind).collect() };
+    assert_eq!(kinds(pair.take_events()), [event::PEER_END]);
     pair.answer(2, 0, b"a half-closed client still reads");
     assert_eq!(ends(&pair.frames()), [2]);
     pair.answer(1, 0, b"");
-    assert_eq!(kinds(pair.told()), [event::CLOSED]);
+    assert_eq!(kinds(pair.take_events()), [event::CLOSED]);
 }
 
 #[test]
@@ -235,13 +241,13 @@ fn a_stream_that_waits_for_its_responder_holds_no_other() {
         pair.send(stream, Kind::Data, b"body");
         pair.send(stream, Kind::End, b"");
     }
-    let names = |told: Vec<Told>| -> Vec<(u32, u32)> {
+    let names = |told: Vec<Event>| -> Vec<(u32, u32)> {
         told.iter()
             .map(|(kind, sequence, ..)| (*kind, *sequence))
             .collect()
     };
     assert_eq!(
-        names(pair.told_with(&mut slow)),
+        names(pair.take_events_with(&mut slow)),
         [(event::REQUEST, 3), (event::BODY, 3), (event::END, 3)]
     );
     // One is answered, one passed, and one goes.
@@ -258,7 +264,7 @@ fn a_stream_that_waits_for_its_responder_holds_no_other() {
     assert!(!pair.shard.settle(token, 3, Offered::Passed));
     pair.send(4, Kind::Reset, &[0; 4]);
     assert_eq!(
-        names(pair.told_with(&mut slow)),
+        names(pair.take_events_with(&mut slow)),
         [(event::REQUEST, 2), (event::BODY, 2), (event::END, 2)]
     );
     assert_eq!(slow.cancelled, [4]);
@@ -270,10 +276,10 @@ fn a_request_that_has_waited_long_enough_is_passed() {
     let mut pair = Pair::new();
     let mut slow = Slow::default();
     pair.send(1, Kind::WholeHead, b"/slow");
-    assert_eq!(pair.told_with(&mut slow), []);
+    assert_eq!(pair.take_events_with(&mut slow), []);
     let mut waited_ms = 0;
     let told = loop {
-        let told = pair.told_with(&mut slow);
+        let told = pair.take_events_with(&mut slow);
         if !told.is_empty() {
             break told;
         }

@@ -31,7 +31,9 @@ impl Shard {
         turn: &mut Turn<'_, '_>,
     ) -> Result<TurnOutcome, usize> {
         self.core.clock.update();
-        self.tell_cancelled(turn);
+        if self.core.agenda.has_cancelled() {
+            self.tell_cancelled(turn);
+        }
         self.write_pending(turn.events)?;
         let mut full = false;
         if !self.starved {
@@ -98,7 +100,7 @@ impl Shard {
         };
         self.gather_ready(wait);
         self.mark_sendable();
-        self.flush_dirty();
+        self.flush_unsent();
     }
 
     /// Has what is queued on connections with work sent next. Returns whether there is anything.
@@ -157,31 +159,6 @@ impl Shard {
             }
         }
         Ok(())
-    }
-
-    /// Sends for every connection that has output.
-    pub(super) fn flush_dirty(&mut self) {
-        self.flush(false);
-    }
-
-    /// Sends for every connection that has output. With `answers_follow` session tickets wait for the answer to the
-    /// request that came with the end of the handshake: one send less for such a connection.
-    fn flush(&mut self, answers_follow: bool) {
-        let mut unsent = self.core.agenda.take_unsent();
-        unsent.retain(|&token| {
-            let Some(connection) = self.connections.find(token) else {
-                return false;
-            };
-            if answers_follow && connection.holds_tickets() {
-                return true;
-            }
-            if let Err(stop) = connection.flush(&mut self.core) {
-                self.end_connection(token, stop);
-            }
-            false
-        });
-        // Ending a connection enters none.
-        self.core.agenda.keep_unsent(unsent);
     }
 
     pub(super) fn handle_expired(&mut self) {

@@ -40,7 +40,7 @@ impl Transport {
         self.tls.as_ref()?.session_info()?.server_name.as_deref()
     }
 
-    /// The protocol of the handshake (ALPN), until its facts are forgotten.
+    /// The protocol of the handshake (ALPN), until what it found is forgotten.
     pub(crate) fn alpn(&self) -> Option<&[u8]> {
         self.tls.as_ref()?.session_info()?.alpn.as_deref()
     }

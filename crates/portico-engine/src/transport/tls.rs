@@ -115,7 +115,7 @@ impl TlsLayer {
     }
 
     /// The application has been told of the handshake: an idle connection keeps nothing of what it settled.
-    pub(super) fn forget_facts(&mut self) {
+    pub(super) fn forget_handshake(&mut self) {
         self.session.take_session_info();
         self.stage = Stage::Established { announced: true };
     }

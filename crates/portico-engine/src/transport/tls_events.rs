@@ -107,7 +107,7 @@ impl Transport {
         if let Some(info) = tls.session_info() {
             write_secure(events, self.token, info)?;
         }
-        tls.forget_facts();
+        tls.forget_handshake();
         Ok(())
     }
 

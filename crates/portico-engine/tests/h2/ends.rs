@@ -9,7 +9,7 @@ use portico_http::h2::frame::{FrameKind, flag};
 use super::*;
 
 /// The code of the GOAWAY that is the last frame.
-fn goodbye(frames: &[Frame]) -> ErrorCode {
+fn goaway_code(frames: &[Frame]) -> ErrorCode {
     let last = frames.iter().rfind(|frame| frame.kind == FrameKind::GOAWAY);
     last.unwrap().code()
 }
@@ -21,7 +21,7 @@ fn a_broken_rule_ends_the_connection_and_the_application_hears_of_its_end() {
     let request = server.request();
     client.data(0, b"on no stream", false);
     let (frames, events) = until(&mut server, &mut client, |frames| !frames.is_empty());
-    assert_eq!(goodbye(&frames), ErrorCode::PROTOCOL_ERROR);
+    assert_eq!(goaway_code(&frames), ErrorCode::PROTOCOL_ERROR);
     assert_eq!(events.last().unwrap().kind, event::CLOSED);
     server.answer(&request, b"too late");
     client.frames();
@@ -44,7 +44,7 @@ fn a_listener_that_closes_lets_streams_finish() {
     let (frames, _) = until(&mut server, &mut client, |frames| {
         frames.iter().any(|frame| frame.kind == FrameKind::PING)
     });
-    assert_eq!(goodbye(&frames), ErrorCode::NO_ERROR);
+    assert_eq!(goaway_code(&frames), ErrorCode::NO_ERROR);
     let last = frames[0].payload.first_chunk().copied().unwrap();
     assert_eq!(u32::from_be_bytes(last), 0x7fff_ffff);
     let ping = frames
@@ -93,7 +93,7 @@ fn an_application_that_shuts_a_connection_down_has_what_it_answered_sent() {
     });
     assert_eq!(events.last().map(|it| it.kind), Some(event::CLOSED));
     assert_eq!(body_of(&frames, 1).len(), 100_000);
-    assert_eq!(goodbye(&frames), ErrorCode::NO_ERROR);
+    assert_eq!(goaway_code(&frames), ErrorCode::NO_ERROR);
     let given_up = frames.iter().find(|frame| frame.stream == 3).unwrap();
     assert_eq!(given_up.code(), ErrorCode::CANCEL);
 }
@@ -130,7 +130,7 @@ fn an_idle_connection_has_its_time_and_a_busy_one_has_not() {
     let (frames, _) = until(&mut server, &mut client, |frames| {
         frames.iter().any(|frame| frame.kind == FrameKind::GOAWAY)
     });
-    assert_eq!(goodbye(&frames), ErrorCode::NO_ERROR);
+    assert_eq!(goaway_code(&frames), ErrorCode::NO_ERROR);
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn a_head_that_is_not_finished_in_time_ends_its_connection_and_a_late_body_its_s
     let block = client.block(&super::client::fields("GET", "/"));
     client.frame(FrameKind::HEADERS, flag::END_STREAM, 1, &block);
     let (frames, _) = until(&mut server, &mut client, |frames| !frames.is_empty());
-    assert_eq!(goodbye(&frames), ErrorCode::ENHANCE_YOUR_CALM);
+    assert_eq!(goaway_code(&frames), ErrorCode::ENHANCE_YOUR_CALM);
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn settings_that_are_not_acknowledged_in_time_end_the_connection() {
     client.send(portico_http::h2::PREFACE);
     client.frame(FrameKind::SETTINGS, 0, 0, &[]);
     let (frames, _) = until(&mut server, &mut client, |frames| !frames.is_empty());
-    assert_eq!(goodbye(&frames), ErrorCode::SETTINGS_TIMEOUT);
+    assert_eq!(goaway_code(&frames), ErrorCode::SETTINGS_TIMEOUT);
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub(super) struct Pair {
 }
 
 /// What the shard told: kind, sequence, flags, payload (or count, or code).
-pub(super) type Told = (u32, u32, u32, Vec<u8>);
+pub(super) type Event = (u32, u32, u32, Vec<u8>);
 
 impl Pair {
     pub(super) fn new() -> Self {
@@ -50,12 +50,12 @@ impl Pair {
     }
 
     /// What some turns tell, but for `OPEN`.
-    pub(super) fn told(&mut self) -> Vec<Told> {
-        self.told_with(&mut Passes)
+    pub(super) fn take_events(&mut self) -> Vec<Event> {
+        self.take_events_with(&mut Passes)
     }
 
     /// The same, with a responder.
-    pub(super) fn told_with(&mut self, responder: &mut dyn Responder) -> Vec<Told> {
+    pub(super) fn take_events_with(&mut self, responder: &mut dyn Responder) -> Vec<Event> {
         let mut memory = vec![0; 256 * 1024];
         let mut events = EventWriter::new(&mut memory);
         for _ in 0..4 {

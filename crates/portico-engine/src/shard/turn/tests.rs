@@ -19,7 +19,7 @@ pub(super) fn adopted(shard: &mut Shard, listener: ListenerId, words: &str) -> U
 }
 
 /// Kinds and tokens of what two turns tell.
-fn told(shard: &mut Shard) -> Vec<(u32, u32)> {
+fn take_events(shard: &mut Shard) -> Vec<(u32, u32)> {
     let mut memory = vec![0; 64 * 1024];
     let mut events = EventWriter::new(&mut memory);
     for _ in 0..2 {
@@ -44,9 +44,9 @@ fn an_application_that_says_nothing_about_an_error_loses_the_connection_and_no_o
     let mut shard = Shard::new().unwrap();
     let listener = shard.create_listener(ListenerOptions::default());
     let mut wrong = adopted(&mut shard, listener, "no request\r\n\r\n");
-    let error = told(&mut shard);
+    let error = take_events(&mut shard);
     let mut right = adopted(&mut shard, listener, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-    let request = told(&mut shard);
+    let request = take_events(&mut shard);
     let [(event::CLIENT_ERROR, bad)] = error[..] else {
         panic!("{error:?}");
     };
@@ -54,10 +54,10 @@ fn an_application_that_says_nothing_about_an_error_loses_the_connection_and_no_o
         panic!("{request:?}");
     };
     pass(&mut shard, CLIENT_ERROR_MS / 2);
-    assert_eq!(told(&mut shard), []);
+    assert_eq!(take_events(&mut shard), []);
     assert!(wrong.read(&mut [0]).is_err(), "it is open");
     pass(&mut shard, CLIENT_ERROR_MS / 2);
-    assert_eq!(told(&mut shard), [(event::CLOSED, bad)]);
+    assert_eq!(take_events(&mut shard), [(event::CLOSED, bad)]);
     assert_eq!(wrong.read(&mut [0]).unwrap(), 0);
     // A request has all the time that its application takes.
     let mut commands = CommandWriter::new();

@@ -29,17 +29,17 @@ struct Peer {
 
 impl Peer {
     /// Sends its words and ends its side. Returns what is told of it, too.
-    fn ended(words: &str) -> (Self, Vec<Told>) {
+    fn ended(words: &str) -> (Self, Vec<Event>) {
         let mut peer = Self::connected(words);
         peer.stream.shutdown(Shutdown::Write).unwrap();
-        let told = peer.told();
+        let told = peer.take_events();
         (peer, told)
     }
 
     /// The same without its end.
-    fn begun(words: &str) -> (Self, Vec<Told>) {
+    fn begun(words: &str) -> (Self, Vec<Event>) {
         let mut peer = Self::connected(words);
-        let told = peer.told();
+        let told = peer.take_events();
         (peer, told)
     }
 
@@ -57,7 +57,7 @@ impl Peer {
     }
 
     /// What the next turns tell.
-    fn told(&mut self) -> Vec<Told> {
+    fn take_events(&mut self) -> Vec<Event> {
         let mut memory = vec![0; 64 * 1024];
         let mut events = EventWriter::new(&mut memory);
         for _ in 0..4 {
@@ -70,12 +70,12 @@ impl Peer {
             self.token = record.token();
             match record.kind() {
                 event::OPEN => {}
-                event::REQUEST => told.push(Told::Request),
+                event::REQUEST => told.push(Event::Request),
                 event::PEER_END if record.flags() & peer_end_flag::UNREAD != 0 => {
-                    told.push(Told::UnreadEnd);
+                    told.push(Event::UnreadEnd);
                 }
-                event::PEER_END => told.push(Told::End),
-                event::CLOSED => told.push(Told::Closed),
+                event::PEER_END => told.push(Event::End),
+                event::CLOSED => told.push(Event::Closed),
                 other => panic!("{other}"),
             }
         }
@@ -83,13 +83,13 @@ impl Peer {
     }
 
     /// What is told when so much time has passed.
-    fn after(&mut self, ms: u64) -> Vec<Told> {
+    fn after(&mut self, ms: u64) -> Vec<Event> {
         pass(&mut self.shard, ms);
-        self.told()
+        self.take_events()
     }
 
     /// Answers so many requests, and returns what is told then.
-    fn answer(&mut self, count: u32) -> Vec<Told> {
+    fn answer(&mut self, count: u32) -> Vec<Event> {
         let mut commands = CommandWriter::new();
         for _ in 0..count {
             self.answered += 1;
@@ -102,7 +102,7 @@ impl Peer {
             commands.respond(self.token, self.answered, &response);
         }
         self.shard.apply(commands.as_bytes(), None).unwrap();
-        self.told()
+        self.take_events()
     }
 
     /// How many answers have come.
@@ -120,7 +120,7 @@ impl Peer {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
+enum Event {
     Request,
     UnreadEnd,
     End,
@@ -131,33 +131,33 @@ enum Told {
 fn an_end_behind_requests_that_are_not_read_is_told_when_no_answer_comes_for_a_time() {
     for words in [GET.repeat(20), GET.repeat(3000)] {
         let (mut peer, told) = Peer::ended(&words);
-        assert_eq!(told, [Told::Request; MOST]);
+        assert_eq!(told, [Event::Request; MOST]);
         assert_eq!(peer.after(HALF_MS), []);
         // What moves in between counts anew.
-        assert_eq!(peer.answer(1), [Told::Request]);
+        assert_eq!(peer.answer(1), [Event::Request]);
         assert_eq!(peer.after(HALF_MS), []);
-        assert_eq!(peer.after(HALF_MS), [Told::UnreadEnd]);
+        assert_eq!(peer.after(HALF_MS), [Event::UnreadEnd]);
         // The application goes on all the same, and then does not: it is told again.
-        assert_eq!(peer.answer(2), [Told::Request; 2]);
-        assert_eq!(peer.after(UNREAD_END_MS), [Told::UnreadEnd]);
-        assert_eq!(peer.after(UNREAD_END_MS), [Told::UnreadEnd]);
+        assert_eq!(peer.answer(2), [Event::Request; 2]);
+        assert_eq!(peer.after(UNREAD_END_MS), [Event::UnreadEnd]);
+        assert_eq!(peer.after(UNREAD_END_MS), [Event::UnreadEnd]);
     }
 }
 
 #[test]
 fn a_peer_that_has_ended_its_side_gets_all_answers_and_its_end_counts_behind_the_last_request() {
     let (mut peer, _) = Peer::ended(&GET.repeat(20));
-    assert_eq!(peer.answer(8), [Told::Request; 8]);
+    assert_eq!(peer.answer(8), [Event::Request; 8]);
     let rest = [
-        Told::Request,
-        Told::Request,
-        Told::Request,
-        Told::Request,
-        Told::End,
+        Event::Request,
+        Event::Request,
+        Event::Request,
+        Event::Request,
+        Event::End,
     ];
     assert_eq!(peer.answer(8), rest);
     assert_eq!(peer.after(UNREAD_END_MS), []);
-    assert_eq!(peer.answer(4), [Told::Closed]);
+    assert_eq!(peer.answer(4), [Event::Closed]);
     assert_eq!(peer.answers(), 20);
 }
 
@@ -165,9 +165,9 @@ fn a_peer_that_has_ended_its_side_gets_all_answers_and_its_end_counts_behind_the
 fn an_end_with_nothing_before_it_is_told_at_once() {
     let (mut peer, told) = Peer::ended(&GET.repeat(MOST));
     assert_eq!(told.len(), MOST + 1);
-    assert_eq!(told.last(), Some(&Told::End));
+    assert_eq!(told.last(), Some(&Event::End));
     assert_eq!(peer.after(UNREAD_END_MS), []);
-    assert_eq!(peer.answer(8), [Told::Closed]);
+    assert_eq!(peer.answer(8), [Event::Closed]);
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn an_end_behind_bytes_that_are_not_wanted_is_told() {
         while left > 0 {
             let count = peer.stream.write(&vec![b'x'; left.min(30_000)]);
             left -= *count.as_ref().unwrap_or(&0);
-            let news = peer.told();
+            let news = peer.take_events();
             // What is no more read stays in the kernel.
             if news.is_empty() && count.is_err() {
                 break;
@@ -187,13 +187,13 @@ fn an_end_behind_bytes_that_are_not_wanted_is_told() {
             told.extend(news);
         }
         peer.stream.shutdown(Shutdown::Write).unwrap();
-        told.extend(peer.told());
-        assert_eq!(told[0], Told::Request);
+        told.extend(peer.take_events());
+        assert_eq!(told[0], Event::Request);
         if told.len() == 1 {
             told.extend(peer.after(UNREAD_END_MS + 1));
         }
         assert!(
-            matches!(told[1..], [Told::End | Told::UnreadEnd]),
+            matches!(told[1..], [Event::End | Event::UnreadEnd]),
             "{more}: {told:?}"
         );
     }
@@ -203,12 +203,12 @@ fn an_end_behind_bytes_that_are_not_wanted_is_told() {
 fn an_end_behind_an_upgrade_that_waits_is_told_after_the_same_time() {
     for words in [format!("{GET}{UPGRADE}"), format!("{GET}{UPGRADE}more")] {
         let (mut peer, told) = Peer::ended(&words);
-        assert_eq!(told, [Told::Request; 2]);
+        assert_eq!(told, [Event::Request; 2]);
         assert_eq!(peer.after(HALF_MS), []);
-        assert_eq!(peer.after(HALF_MS), [Told::UnreadEnd]);
+        assert_eq!(peer.after(HALF_MS), [Event::UnreadEnd]);
     }
     // Alone it waits for the application, which has only to say what it is.
     let (mut peer, told) = Peer::ended(UPGRADE);
-    assert_eq!(told, [Told::Request]);
+    assert_eq!(told, [Event::Request]);
     assert_eq!(peer.after(UNREAD_END_MS), []);
 }
