@@ -13,8 +13,8 @@
 //! requests that must be its own, and one that breaks the rules loses its channel and nothing else happens.
 //!
 //! Files: [`ShardThread`] is the thread and its mailbox, `shard_loop` what it does; `dispatcher` decides; `events` and
-//! `commands` are the two directions; `client` is what is known of a connection, `member` of a member, `queue` of a
-//! request queue, `host_wide` what all shards count together.
+//! `commands` are the two directions; `client` is what is known of a connection, `in_flight` and `exchange` of its
+//! requests, `member` of a member, `queue` of a request queue, `host_wide` what all shards count together.
 #![forbid(unsafe_code)]
 
 mod acks;
