@@ -16,6 +16,10 @@ const HEURISTIC_SHARE: i64 = 10;
 /// The longest lifetime that is only assumed: a day.
 const HEURISTIC_MAXIMUM: i64 = 24 * 60 * 60;
 
+/// For how long behind its lifetime a response that does not forbid it is used while there is no application
+/// (RFC 9111, section 4.2.4, allows it to a cache that is disconnected and names no bound).
+const STALE_WHILE_ABSENT: Duration = Duration::from_secs(60);
+
 /// What is known of a response's age and lifetime when it is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freshness {
@@ -29,6 +33,8 @@ pub struct Freshness {
     stale_while_revalidate: Duration,
     /// For how long behind its lifetime it may be used where validation fails (RFC 5861, section 4).
     stale_if_error: Option<Duration>,
+    /// For how long behind its lifetime it may be used where no application answers.
+    stale_while_absent: Duration,
     /// It is validated for each use (`no-cache`).
     is_always_validated: bool,
     /// It is never used stale (`must-revalidate`, `proxy-revalidate`, `s-maxage`).
@@ -87,6 +93,7 @@ impl Freshness {
             lifetime: seconds(lifetime),
             stale_while_revalidate: of_seconds(directives.stale_while_revalidate.unwrap_or(0)),
             stale_if_error: directives.stale_if_error.map(of_seconds),
+            stale_while_absent: STALE_WHILE_ABSENT,
             is_always_validated: directives.no_cache == Scope::Response,
             is_never_stale: directives.must_revalidate
                 || directives.proxy_revalidate
@@ -103,8 +110,20 @@ impl Freshness {
             lifetime,
             stale_while_revalidate: Duration::ZERO,
             stale_if_error: None,
+            stale_while_absent: Duration::ZERO,
             is_always_validated: false,
             is_never_stale: false,
+        }
+    }
+
+    /// The same, usable behind its lifetime as the response's directives say.
+    #[must_use]
+    pub fn with_stale(self, directives: &ResponseDirectives<'_>) -> Self {
+        Self {
+            stale_while_revalidate: of_seconds(directives.stale_while_revalidate.unwrap_or(0)),
+            stale_if_error: directives.stale_if_error.map(of_seconds),
+            is_never_stale: directives.must_revalidate || directives.proxy_revalidate,
+            ..self
         }
     }
 
@@ -146,9 +165,17 @@ impl Freshness {
     /// When it is of no more use without validation, not even stale.
     #[must_use]
     pub fn useful_until(&self) -> Time {
+        if self.is_never_stale {
+            return self.after_lifetime(Duration::ZERO);
+        }
         let extra = self
             .stale_while_revalidate
-            .max(self.stale_if_error.unwrap_or_default());
+            .max(self.stale_if_error.unwrap_or_default())
+            .max(self.stale_while_absent);
+        self.after_lifetime(extra)
+    }
+
+    fn after_lifetime(&self, extra: Duration) -> Time {
         let useful = self.lifetime.saturating_add(extra);
         let left = useful.saturating_sub(self.initial_age);
         let left = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
@@ -187,17 +214,37 @@ impl Freshness {
         Reuse::AfterValidation
     }
 
-    /// Whether a request may have it where the application failed to answer: it is gone, took too long, or answered
-    /// with 500, 502, 503 or 504 (RFC 5861, section 4).
+    /// Whether it is validated for each use.
     #[must_use]
-    pub fn may_stand_in(&self, request: &RequestDirectives, now: Time) -> bool {
+    pub const fn is_always_validated(&self) -> bool {
+        self.is_always_validated
+    }
+
+    /// Whether a request may have it where the application failed to answer (RFC 5861, section 4; RFC 9111,
+    /// section 4.2.4).
+    #[must_use]
+    pub fn may_stand_in(&self, request: &RequestDirectives, failure: Failure, now: Time) -> bool {
         let allowed = self
             .stale_if_error
             .max(request.stale_if_error.map(of_seconds));
+        let allowed = match failure {
+            Failure::Status => allowed,
+            Failure::Absent if self.stale_while_absent.is_zero() => allowed,
+            Failure::Absent => allowed.max(Some(self.stale_while_absent)),
+        };
         !self.is_always_validated
             && !self.is_never_stale
             && allowed.is_some_and(|allowed| self.stale_for(now) <= allowed)
     }
+}
+
+/// How an application failed to answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// It answered with 500, 502, 503 or 504.
+    Status,
+    /// It gave no answer: there is none, it is gone, closed the connection or took too long.
+    Absent,
 }
 
 /// What a request gets of a stored response.
@@ -365,9 +412,9 @@ mod tests {
         );
         assert_eq!(stored.reuse(&any, after(15)), Reuse::WhileValidating);
         assert_eq!(stored.reuse(&any, after(16)), Reuse::AfterValidation);
-        assert!(stored.may_stand_in(&any, after(30)));
-        assert!(!stored.may_stand_in(&any, after(31)));
-        assert_eq!(stored.useful_until(), after(30));
+        assert!(stored.may_stand_in(&any, Failure::Status, after(30)));
+        assert!(!stored.may_stand_in(&any, Failure::Status, after(31)));
+        assert_eq!(stored.useful_until(), after(70));
         for forbidding in [
             "must-revalidate",
             "proxy-revalidate",
@@ -383,13 +430,20 @@ mod tests {
                 Reuse::AfterValidation,
                 "{forbidding}"
             );
-            assert!(!stored.may_stand_in(&any, after(11)), "{forbidding}");
+            assert!(
+                !stored.may_stand_in(&any, Failure::Absent, after(11)),
+                "{forbidding}"
+            );
         }
         let plain = freshness(200, "Cache-Control: max-age=10");
-        assert!(!plain.may_stand_in(&any, after(11)));
+        assert!(!plain.may_stand_in(&any, Failure::Status, after(11)));
+        assert!(plain.may_stand_in(&any, Failure::Absent, after(70)));
+        assert!(!plain.may_stand_in(&any, Failure::Absent, after(71)));
+        let for_lifetime = Freshness::for_lifetime(Duration::from_secs(10), NOW);
+        assert!(!for_lifetime.may_stand_in(&any, Failure::Absent, after(11)));
         let asked =
             RequestDirectives::read(FieldsBuffer::from("Cache-Control: stale-if-error=1").fields());
-        assert!(plain.may_stand_in(&asked, after(11)));
+        assert!(plain.may_stand_in(&asked, Failure::Status, after(11)));
     }
 
     #[test]

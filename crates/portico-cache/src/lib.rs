@@ -7,6 +7,7 @@
 //! * [`storing`]: whether a response is stored, and which of its fields.
 //! * [`Freshness`]: how old it is, whether a request may have it, and whether it may stand in for a failed one.
 //! * [`Variant`]: which requests it was chosen for. [`Key`]: what it is found by.
+//! * [`site_rule`]: what a site says of it.
 //! * [`validation`]: asking the application whether it still holds. [`invalidation`]: what a change makes invalid.
 //! * [`store`]: what is kept, within a budget, for all shards of a process.
 //! * [`CacheStatus`]: a field that says what was done.
@@ -19,6 +20,7 @@ mod cache_status;
 mod freshness;
 pub mod invalidation;
 mod key;
+pub mod site_rule;
 pub mod status;
 pub mod store;
 mod stored_fields;
@@ -30,7 +32,7 @@ mod vary;
 
 pub use cache_control::{RequestDirectives, ResponseDirectives, Scope};
 pub use cache_status::{CacheStatus, Forward};
-pub use freshness::{Exchanged, Freshness, Reuse};
+pub use freshness::{Exchanged, Failure, Freshness, Reuse};
 pub use key::{Key, QueryRule, Target};
 pub use time::Time;
 pub use vary::Variant;

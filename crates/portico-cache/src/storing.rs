@@ -114,7 +114,7 @@ pub fn decide(
             times,
         ),
         Rule::Asked(lifetime) | Rule::Profile(lifetime) => {
-            Freshness::for_lifetime(lifetime, times.responded)
+            Freshness::for_lifetime(lifetime, times.responded).with_stale(&directives)
         }
     };
     let has_validator = response.fields.has(b"etag") || response.fields.has(b"last-modified");

@@ -25,10 +25,10 @@ pub use address::ListenAddress;
 pub use affinity::Affinity;
 pub use config::Config;
 pub use error::ConfigError;
-pub use kinds::{Id, Instances};
+pub use kinds::{Id, Instances, QueryKey};
 pub use reference::reference;
 pub use row::{Applies, Row, rows};
 pub use sections::{
-    ApplicationOptions, CacheOptions, CertificateOptions, HostOptions, HttpVersion, Limits,
-    ListenerOptions, QueueOptions, ReservationOptions, SiteOptions,
+    ApplicationOptions, CacheLocation, CacheOptions, CertificateOptions, HostOptions, HttpVersion,
+    Limits, ListenerOptions, QueueOptions, ReservationOptions, SiteCacheRule, SiteOptions,
 };

@@ -22,7 +22,7 @@ option has a default, and an empty file is a valid configuration.
 - *From* says whose default it is: Node's, HTTP.SYS's, IIS's, PM2's, or Portico's own.
 ";
 
-const SECTIONS: [(&str, &str, &str); 9] = [
+const SECTIONS: [(&str, &str, &str); 10] = [
     ("host", "[host]", "The host itself."),
     (
         "listener",
@@ -49,6 +49,11 @@ const SECTIONS: [(&str, &str, &str); 9] = [
         "site",
         "[[site]]",
         "What holds for one prefix. An `https` prefix needs a certificate for its port and name.",
+    ),
+    (
+        "site.cache",
+        "[[site.cache]]",
+        "What is kept of the answers of the `[[site]]` above it ([cache.md](cache.md)).",
     ),
     (
         "reservation",

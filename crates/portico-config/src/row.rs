@@ -6,7 +6,7 @@ use crate::kinds::Kind;
 use crate::section::Section;
 use crate::sections::{
     ApplicationOptions, CacheOptions, CertificateOptions, HostOptions, Limits, ListenerOptions,
-    QueueOptions, ReservationOptions, SiteOptions,
+    QueueOptions, ReservationOptions, SiteCacheRule, SiteOptions,
 };
 
 /// When a changed option takes effect in a running host.
@@ -85,6 +85,7 @@ pub fn rows() -> Vec<Row> {
         CacheOptions::rows(),
         QueueOptions::rows(),
         SiteOptions::rows(),
+        SiteCacheRule::rows(),
         ReservationOptions::rows(),
         ApplicationOptions::rows(),
     ]

@@ -11,9 +11,10 @@ use crate::address::ListenAddress;
 use crate::affinity::Affinity;
 use crate::fields::Fields;
 use crate::kinds::{
-    ADDRESS, APPLICATION_NAME, AffinityRule, Choice, CommandLine, Count, FileMode, Flag, Id,
-    InstanceCount, Instances, List, OneOrMany, Optional, PATH, PREFIX, SERVER_NAME, SiteQueue,
-    Size, TEXT, Time, UserOrGroup, Variables,
+    ADDRESS, APPLICATION_NAME, AffinityRule, Choice, CommandLine, Count, EXTENSION, FileMode, Flag,
+    Id, InstanceCount, Instances, List, OneOrMany, Optional, PATH, PATH_PATTERN, PREFIX, QueryKey,
+    SERVER_NAME, SiteCache, SiteQueue, Size, TEXT, TOKEN, Time, UserOrGroup, Variables,
+    VaryByQuery,
 };
 use crate::row::{Applies, Row};
 use crate::section::{entries, section, settings};
@@ -40,6 +41,26 @@ pub enum HttpVersion {
 
 const HTTP_VERSION: Choice<HttpVersion> =
     Choice(&[("h2", HttpVersion::Http2), ("http/1.1", HttpVersion::Http1)]);
+
+/// Where else kept answers may be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheLocation {
+    /// As the application says.
+    AsAnswered,
+    /// Anywhere.
+    Any,
+    /// At the client.
+    Client,
+    /// On this server alone.
+    Server,
+}
+
+const CACHE_LOCATION: Choice<CacheLocation> = Choice(&[
+    ("as-answered", CacheLocation::AsAnswered),
+    ("any", CacheLocation::Any),
+    ("client", CacheLocation::Client),
+    ("server", CacheLocation::Server),
+]);
 
 settings! {
     /// `[host]`: the host itself.
@@ -167,6 +188,35 @@ entries! {
         "Whether a GET, HEAD or OPTIONS request without a body goes to another process if the one that took it ended before it answered. Otherwise: 502.";
     affinity: Option<Affinity> = Some(None), Optional(AffinityRule, "none"), "Portico", AtOnce,
         "What ties a client to one process: a cookie, a header field, or a segment of the path (counted from 1). Without it each request goes to the process with the least to do.";
+    cache: Vec<SiteCacheRule> = Some(Vec::new()), SiteCache, "Portico", AtOnce,
+        "What is kept of its answers, beside those that ask for it. \"standard\": what their own Cache-Control allows.";
+}
+
+entries! {
+    /// `[[site.cache]]`: what is kept of a site's answers.
+    SiteCacheRule: "site.cache";
+    path: Option<String> = Some(None), Optional(PATH_PATTERN, "all paths"), "Portico", AtOnce,
+        "Paths that the rule is for, as clients send them, without the query. Of the rules that match, the first holds. None holds for a path that applications may take for another: with \";\", a backslash, \"..\", or an escaped slash or dot.";
+    extensions: Vec<String> = Some(Vec::new()), List(EXTENSION), "IIS", AtOnce,
+        "What the path ends with behind a dot, for it to be of the rule.";
+    duration: Option<Duration> = Some(None), Optional(Time(Duration::from_millis(1)..=DAY), "as each answer says"), "IIS", AtOnce,
+        "How long answers are kept whose status allows it. Without it, as their own Cache-Control says.";
+    vary_by_query: QueryKey = Some(QueryKey::All), VaryByQuery, "IIS", AtOnce,
+        "Parameters of the query that tell answers apart. Others count for nothing.";
+    vary_by_header: Vec<String> = Some(Vec::new()), List(TOKEN), "IIS", AtOnce,
+        "Header fields of requests that tell answers apart, beside those of their Vary.";
+    location: CacheLocation = Some(CacheLocation::AsAnswered), CACHE_LOCATION, "IIS", AtOnce,
+        "What the Cache-Control of kept answers says to others: as the application says; that anybody may keep them for as long; the client alone; or that they are kept on this server only. Needs duration.";
+    min_hits: u8 = Some(1), Count(1..=255), "IIS", AtOnce,
+        "Requests for a URL that must have come within min_hits_period before its answer is kept. IIS waits for 2.";
+    min_hits_period: Duration = Some(seconds(10)), Time(SECOND..=HOUR), "IIS", AtOnce,
+        "See min_hits.";
+    bypass_cookies: Vec<String> = Some(Vec::new()), List(TOKEN), "Portico", AtOnce,
+        "A request with a cookie of such a name is answered by the application, and its answer is not kept.";
+    bypass_headers: Vec<String> = Some(Vec::new()), List(TOKEN), "Portico", AtOnce,
+        "The same of header fields.";
+    strip_set_cookie: bool = Some(false), Flag, "Portico", AtOnce,
+        "Whether answers that set cookies are kept, without these. The first client gets them, others don't. Otherwise such answers are not kept.";
 }
 
 entries! {

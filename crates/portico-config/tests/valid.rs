@@ -6,7 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use portico_config::{
-    Affinity, Applies, Config, Id, Instances, Limits, ListenAddress, QueueOptions, reference, rows,
+    Affinity, Applies, Config, Id, Instances, Limits, ListenAddress, QueryKey, QueueOptions,
+    reference, rows,
 };
 use portico_router::Unreserved;
 
@@ -32,7 +33,12 @@ fn the_example_is_valid_and_has_the_defaults_where_it_says_so() {
     assert_eq!(config.limits, Limits::default());
     assert_eq!(config.queue, QueueOptions::default());
     assert_eq!(config.listeners.len(), 1);
-    assert_eq!(config.sites.len(), 2);
+    assert_eq!(config.sites.len(), 3);
+    let kept = &config.sites[2].cache;
+    assert_eq!(kept.len(), 2);
+    assert_eq!(kept[0].vary_by_query, QueryKey::Names(vec!["page".into()]));
+    assert_eq!(kept[0].duration, Some(Duration::from_secs(10)));
+    assert_eq!((kept[1].duration, kept[1].min_hits), (None, 1));
     assert_eq!(config.reservations.len(), 2);
     let whole = parse(&uncommented(EXAMPLE));
     assert_eq!(whole.listeners.len(), 2);

@@ -39,10 +39,7 @@ impl Caching {
     #[allow(clippy::unwrap_used, reason = "tests")]
     pub(crate) fn unused() -> Self {
         let cache = portico_engine::OutputCache::new(portico_cache::store::StoreLimits::default());
-        let site = CacheSite {
-            owner: 0,
-            rule: None,
-        };
+        let site = CacheSite::default();
         Self::new(ShardCache::new(Arc::new(cache), site).unwrap())
     }
 
@@ -54,17 +51,24 @@ impl Caching {
 }
 
 impl Dispatcher {
+    /// What holds for the answers of a queue. `None`: nothing of them is kept.
+    fn site_of(&self, id: QueueId) -> Option<CacheSite> {
+        let queue = self.queues.get(&id)?;
+        let rule = queue.counts.cache_rule();
+        let rules = queue.options.cache.clone();
+        (rule.is_some() || rules.is_some()).then(|| CacheSite {
+            owner: owner_of(id),
+            rule: rule.flatten(),
+            rules,
+        })
+    }
+
     /// What becomes of a request of a queue.
     pub(crate) fn offer_to_cache(&mut self, offer: &Offer<'_>, queue: QueueId) -> Offered {
-        let counts = self.queues.get(&queue).map(|queue| &queue.counts);
-        let Some(rule) = counts.and_then(|counts| counts.cache_rule()) else {
+        let Some(site) = self.site_of(queue) else {
             return Offered::Passed;
         };
-        let owner = owner_of(queue);
-        let offered = self
-            .caching
-            .cache
-            .offer_to(offer, CacheSite { owner, rule });
+        let offered = self.caching.cache.offer_to(offer, site);
         if matches!(offered, Offered::Waits) {
             let name = (offer.token(), offer.sequence());
             self.caching.waiting.insert(name, queue);
@@ -105,13 +109,14 @@ impl Dispatcher {
         let wish = CacheWish {
             lifetime: has_lifetime.then(|| Duration::from_millis(words.lifetime_ms)),
             tags: words.tags(),
+            // That is not for a member to say.
+            is_absent: false,
         };
         if shard.wish_for(token, sequence, &wish) || words.target().is_empty() {
             return Verdict::LeaveOut;
         }
-        let site = CacheSite {
-            owner: owner_of(queue),
-            rule: counts.cache_rule().flatten(),
+        let Some(site) = self.site_of(queue) else {
+            return Verdict::LeaveOut;
         };
         let is_secure = shard.scheme_of(token) == Some(Scheme::Https);
         let (target, fields) = (words.target(), words.fields());
@@ -125,8 +130,7 @@ impl Dispatcher {
 
     /// What we answer in a member's place is not what it wanted kept.
     pub(crate) fn keep_no_answer(&mut self, token: u32, exchange: &Exchange) {
-        let counts = self.queues.get(&exchange.queue).map(|queue| &queue.counts);
-        if counts.is_none_or(|counts| counts.cache_rule().is_none()) {
+        if self.site_of(exchange.queue).is_none() {
             return;
         }
         let sequence = exchange.sequence;
@@ -138,7 +142,8 @@ impl Dispatcher {
             fields_bytes: 0,
             lifetime_ms: 0,
         };
-        self.commands.write(cache_flag::LIFETIME, words, &[]);
+        let flags = cache_flag::LIFETIME | cache_flag::ABSENT;
+        self.commands.write(flags, words, &[]);
     }
 }
 

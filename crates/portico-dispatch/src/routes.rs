@@ -1,8 +1,10 @@
 //! What the control side tells a shard about prefixes and queues.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
+use portico_cache::site_rule::SiteRules;
 use portico_router::{Scheme, Table};
 
 /// Number of a member: one registration of one process.
@@ -54,6 +56,8 @@ pub struct QueueOptions {
     pub retry_safe: bool,
     /// What binds requests to one member.
     pub affinity: Affinity,
+    /// What is kept of its answers, beside those that ask for it.
+    pub cache: Option<Arc<SiteRules>>,
 }
 
 impl Default for QueueOptions {
@@ -75,6 +79,7 @@ impl From<&portico_config::QueueOptions> for QueueOptions {
             response_timeout: options.response_timeout,
             retry_safe: false,
             affinity: Affinity::None,
+            cache: None,
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use portico_engine::{Offer, Offered, Responder};
+use portico_engine::{Offer, Offered, OwnRequest, Responder};
 use portico_router::{Lookup, Match};
 
 use crate::answers::Refusal;
@@ -49,6 +49,10 @@ impl Responder for Dispatcher {
 
     fn cancelled(&mut self, token: u32, sequence: u32) {
         self.caching.gone(token, sequence);
+    }
+
+    fn poll_own_request(&mut self) -> Option<OwnRequest> {
+        self.caching.cache.poll_own_request()
     }
 }
 

@@ -81,10 +81,7 @@ impl ShardThread {
         let (base, count) = (division.first_slot(thread), division.slots());
         let is_alone = all.len() == 1;
         // Each queue's requests say whose answers they may get.
-        let nobodys = CacheSite {
-            owner: 0,
-            rule: None,
-        };
+        let nobodys = CacheSite::default();
         let caching = Caching::new(ShardCache::new(Arc::clone(cache), nobodys)?);
         let dispatcher = Dispatcher::new(base, index, is_alone, Arc::clone(host_wide), caching);
         let (own, all) = (Arc::clone(shared), Arc::clone(all));

@@ -1,5 +1,6 @@
 //! What the connections of a shard share: clock, timers, buffers, listeners, and the lists of what is to be done.
 
+use portico_channel::IdMap;
 use portico_http::h1::HeadParser;
 use portico_sys::Epoll;
 
@@ -9,6 +10,7 @@ use crate::buffer_pool::BufferPool;
 use crate::clock::Clock;
 use crate::limits::{OFFER_CHECK_MS, PIPELINED_REQUESTS, RECEIVE_BYTES};
 use crate::listener::Listeners;
+use crate::own_request::Pretended;
 use crate::templates::Templates;
 use crate::timers::{Timers, WAITING_KEY};
 use crate::tls_contexts::TlsContexts;
@@ -38,6 +40,8 @@ pub(crate) struct Core {
     pub(crate) unreferenced: usize,
     /// Requests of one connection that may wait for their answers; parsing stops beyond.
     pub(crate) pipelined_requests: usize,
+    /// Requests that the engine has made by itself, by their connections' tokens.
+    pub(crate) own_requests: IdMap<u32, Pretended>,
 }
 
 impl Core {
@@ -59,6 +63,7 @@ impl Core {
             waiting_check_ms: 0,
             unreferenced: 0,
             pipelined_requests: PIPELINED_REQUESTS,
+            own_requests: IdMap::default(),
         })
     }
 

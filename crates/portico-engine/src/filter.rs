@@ -9,20 +9,32 @@ use std::time::Duration;
 use portico_channel::IdMap;
 use portico_channel::layout::response_flag;
 
-use crate::answer::{AnswerHead, Payload};
+use crate::answer::{Answer, AnswerHead, Payload};
+use crate::request_changes::RequestChanges;
 use crate::templates::Templates;
 
 /// Sees the application's answer to one request, and may change it. Dropped before the last bytes, the answer was given
 /// up or cut off: nothing may be made of what came.
 pub trait AnswerFilter: std::fmt::Debug {
+    /// What the application is told otherwise of the request; asked before it is told of that. `None`: nothing.
+    fn request_changes(&self) -> Option<&RequestChanges> {
+        None
+    }
+
     /// What the application wants kept of the answer. Comes before the head, and not at all of an application that says
     /// nothing.
     fn wished(&mut self, wish: &CacheWish<'_>) {
         let _ = wish;
     }
 
-    /// The head (not of interim responses). `None`: it goes out as it is, and so must the length of the body.
-    fn head(&mut self, head: &FilteredHead<'_>) -> Option<NewHead>;
+    /// The head (not of interim responses).
+    fn head(&mut self, head: &FilteredHead<'_>) -> NewAnswer;
+
+    /// The application gives no answer: it has ended the connection or the stream before the head. What the client gets
+    /// instead; `None`: that end.
+    fn given_up(&mut self) -> Option<Answer> {
+        None
+    }
 
     /// Bytes of the body, none or more; `is_last`: nothing follows but trailers. `None`: they go out as they are.
     fn body(&mut self, bytes: &[u8], is_last: bool) -> Option<Vec<u8>>;
@@ -39,7 +51,18 @@ pub struct FilteredHead<'a> {
     pub content_length: Option<u64>,
 }
 
-/// What a filter puts in its place.
+/// What becomes of an answer whose head a filter has seen.
+#[derive(Debug)]
+pub enum NewAnswer {
+    /// It goes out as it is, and so must the length of the body.
+    AsItIs,
+    /// It has another head.
+    Changed(NewHead),
+    /// This one goes out, and nothing of the application's. The filter is dropped.
+    Instead(Answer),
+}
+
+/// What a filter puts in a head's place.
 #[derive(Clone, Debug)]
 pub struct NewHead {
     /// Field lines. Without `Content-Length` and `Transfer-Encoding`, unless the body is as long as it was.
@@ -66,6 +89,8 @@ pub struct CacheWish<'a> {
     pub lifetime: Option<Duration>,
     /// Names by which it can be purged, each ended by LF.
     pub tags: &'a [u8],
+    /// No application answers: what comes is a host's own answer.
+    pub is_absent: bool,
 }
 
 /// The filters of a connection, by exchange.
@@ -74,7 +99,8 @@ pub(crate) struct Filters(IdMap<u32, Filtered>);
 
 #[derive(Debug)]
 struct Filtered {
-    filter: Box<dyn AnswerFilter>,
+    /// `None`: another answer has gone out, and what the application says of its own is dropped.
+    filter: Option<Box<dyn AnswerFilter>>,
     has_begun: bool,
 }
 
@@ -85,12 +111,14 @@ pub(crate) struct Replaced {
     pub(crate) head: Option<NewHead>,
     /// `None`: the bytes are those of the record.
     pub(crate) body: Option<Vec<u8>>,
+    /// All of another answer.
+    pub(crate) answer: Option<Answer>,
 }
 
 impl Filters {
     pub(crate) fn enter(&mut self, sequence: u32, filter: Box<dyn AnswerFilter>) {
         let filtered = Filtered {
-            filter,
+            filter: Some(filter),
             has_begun: false,
         };
         self.0.insert(sequence, filtered);
@@ -99,14 +127,33 @@ impl Filters {
     /// `CACHE`. `false`: the answer has no filter.
     pub(crate) fn wished(&mut self, sequence: u32, wish: &CacheWish<'_>) -> bool {
         let filtered = self.0.get_mut(&sequence);
-        filtered
-            .map(|filtered| filtered.filter.wished(wish))
-            .is_some()
+        let filter = filtered.and_then(|filtered| filtered.filter.as_mut());
+        filter.map(|filter| filter.wished(wish)).is_some()
     }
 
-    /// Keeps those of answers that are still to be given.
+    /// Keeps those of answers that are still to be given, or to be dropped.
     pub(crate) fn keep(&mut self, is_wanted: impl Fn(u32) -> bool) {
-        self.0.retain(|sequence, _| is_wanted(*sequence));
+        self.0
+            .retain(|sequence, filtered| filtered.filter.is_none() || is_wanted(*sequence));
+    }
+
+    /// What stands in for the answer to a request that gets none from the application, if something does.
+    pub(crate) fn given_up(&mut self, sequence: u32) -> Option<Answer> {
+        let filtered = self.0.get_mut(&sequence)?;
+        if filtered.has_begun {
+            return None;
+        }
+        filtered.filter.as_mut()?.given_up()
+    }
+
+    /// Whether another answer has gone out, so that a record of the application's is dropped. The last one ends that.
+    pub(crate) fn drops(&mut self, sequence: u32, flags: u32) -> bool {
+        let filtered = self.0.get(&sequence);
+        let is_dropped = filtered.is_some_and(|filtered| filtered.filter.is_none());
+        if is_dropped && flags & response_flag::END != 0 {
+            self.0.remove(&sequence);
+        }
+        is_dropped
     }
 
     /// The answer is given up.
@@ -123,6 +170,7 @@ impl Filters {
         body: Payload<'_>,
     ) -> Option<Replaced> {
         let filtered = self.0.get_mut(&sequence)?;
+        let filter = filtered.filter.as_mut()?;
         if std::mem::replace(&mut filtered.has_begun, true) {
             // The protocol ignores a second head.
             return None;
@@ -130,13 +178,28 @@ impl Filters {
         let kept = templates.find(head.template);
         let flags = head.flags;
         let has_length = flags & response_flag::CONTENT_LENGTH != 0;
-        let head = filtered.filter.head(&FilteredHead {
+        let new = filter.head(&FilteredHead {
             status: head.status,
             fields: kept.map_or(head.fields, |kept| &kept.fields),
             content_length: has_length.then_some(head.content_length),
         });
+        let head = match new {
+            NewAnswer::AsItIs => None,
+            NewAnswer::Changed(head) => Some(head),
+            NewAnswer::Instead(answer) => {
+                filtered.filter = None;
+                return Some(Replaced {
+                    answer: Some(answer),
+                    ..Replaced::default()
+                });
+            }
+        };
         let body = self.body(sequence, flags, body.bytes);
-        Some(Replaced { head, body })
+        Some(Replaced {
+            head,
+            body,
+            answer: None,
+        })
     }
 
     /// Bytes of the body, with the flags of their record. `None`: they go out as they are.
@@ -147,7 +210,7 @@ impl Filters {
             return None;
         }
         let is_last = flags & response_flag::END != 0;
-        let instead = filtered.filter.body(bytes, is_last);
+        let instead = filtered.filter.as_mut()?.body(bytes, is_last);
         if is_last {
             self.0.remove(&sequence);
         }

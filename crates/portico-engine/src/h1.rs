@@ -73,6 +73,11 @@ impl H1 {
         self.exchanges.len() > 0
     }
 
+    /// The request whose turn it is to be answered, if nothing has been given of its answer.
+    pub(crate) fn unanswered(&self) -> Option<u32> {
+        self.exchanges.first_unanswered()
+    }
+
     /// Whether not a byte of a request has come since the last, or at all.
     pub(crate) fn is_silent(&self) -> bool {
         matches!(self.input.phase, Phase::Head)

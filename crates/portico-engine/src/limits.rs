@@ -76,6 +76,19 @@ pub(crate) const COALESCED_WAIT_MS: u64 = 5_000;
 /// Keys of which it is remembered whether their last answer was stored; a hash for each.
 pub(crate) const REMEMBERED_OUTCOMES: usize = 4096;
 
+/// Requests that the engine makes by itself, at once on one shard; those beyond are not made.
+pub(crate) const OWN_REQUESTS: usize = 64;
+
+/// After how long the application is told that the connection of such a request is inactive, milliseconds.
+pub(crate) const OWN_REQUEST_MS: u32 = 30_000;
+
+/// How long the application is not asked again in the background for an answer that is kept, milliseconds.
+pub(crate) const REFRESH_PAUSE_MS: u64 = 5_000;
+
+/// How long requests that have waited get what stands in for the answer of an application that has failed, without asking
+/// it themselves, milliseconds.
+pub(crate) const FAILURE_MS: u64 = 1_000;
+
 /// Tags of an answer that is kept. One with more is not kept.
 pub(crate) const TAGS: usize = 128;
 

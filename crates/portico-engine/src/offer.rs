@@ -17,6 +17,7 @@ use crate::ListenerId;
 use crate::answer::Answer;
 use crate::core::Core;
 use crate::filter::AnswerFilter;
+use crate::own_request::{OwnRequest, Pretended};
 use crate::transport::Transport;
 
 /// Is offered each request before the application is told of it.
@@ -31,6 +32,11 @@ pub trait Responder {
     fn cancelled(&mut self, token: u32, sequence: u32) {
         let _ = (token, sequence);
     }
+
+    /// A request that the engine is to make by itself; asked for behind each turn's offers, until there is none.
+    fn poll_own_request(&mut self) -> Option<OwnRequest> {
+        None
+    }
 }
 
 /// What becomes of a request that was offered.
@@ -38,7 +44,8 @@ pub trait Responder {
 pub enum Offered {
     /// It is for the application.
     Passed,
-    /// The same, and the application's answer goes through a filter.
+    /// The same, and the application's answer goes through a filter, which may also have it told
+    /// [otherwise](AnswerFilter::request_changes).
     Filtered(Box<dyn AnswerFilter>),
     /// It is answered, and the application is not told of it.
     Answered(Answer),
@@ -56,6 +63,8 @@ pub struct Offer<'a> {
     pub(crate) transport: &'a Transport,
     /// The address at which the listener accepts, if it is one.
     pub(crate) accepted_at: Option<Address>,
+    /// What the connection pretends, if it has no client.
+    pub(crate) pretended: Option<&'a Pretended>,
 }
 
 impl<'a> Offer<'a> {
@@ -86,7 +95,29 @@ impl<'a> Offer<'a> {
     /// Our address on the connection. May cost a system call.
     #[must_use]
     pub fn local_address(&self) -> Address {
-        self.transport.local_address(self.accepted_at)
+        match self.pretended {
+            Some(pretended) => pretended.local,
+            None => self.transport.local_address(self.accepted_at),
+        }
+    }
+
+    /// The client's address.
+    #[must_use]
+    pub fn remote_address(&self) -> Address {
+        self.transport.remote_address()
+    }
+
+    /// Whether the engine makes this request by itself ([`OwnRequest`]).
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        self.pretended.is_some()
+    }
+
+    /// The filter that was given with it; once.
+    #[must_use]
+    pub fn take_own_filter(&self) -> Option<Box<dyn AnswerFilter>> {
+        let filter: Box<dyn AnswerFilter> = self.pretended?.filter.take()?;
+        Some(filter)
     }
 
     /// The server name of the TLS handshake, until the application has been told of that (`SECURE`).
@@ -134,6 +165,7 @@ impl<'a, 'm> Turn<'a, 'm> {
             head,
             transport,
             accepted_at: listener.and_then(|listener| listener.accepted_at),
+            pretended: transport.pretended(core),
         })
     }
 }

@@ -6,6 +6,8 @@
 //!
 //! ```text
 //! a fresh answer is stored            Answered
+//! a stale one that may be used        Answered, and a request of the engine's own asks for a new one (`validating`)
+//! a stale one that may not            Filtered: the application is asked whether it holds (`validating`)
 //! none, and none is on its way        Filtered: a copy of the answer is taken (`storing`)
 //! none, but one is on its way         Waits for it (`coalescing`), then Answered or Filtered
 //! a request that changes something    Filtered: what it makes invalid goes (`invalidating`)
@@ -17,21 +19,27 @@
 mod answering;
 mod asked;
 mod coalescing;
+mod frequency;
 mod invalidating;
 mod shard_cache;
+mod site;
 mod storing;
+mod validating;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use portico_cache::site_rule::SiteRule;
 use portico_cache::store::{Purge, Store, StoreLimits, StoreStats};
 use portico_cache::{Key, QueryRule, Target, Time};
 use portico_sys::clock;
 
-pub use shard_cache::{CacheSite, ShardCache};
+pub use shard_cache::ShardCache;
+pub use site::CacheSite;
 
 use crate::limits::{CACHE_EXPIRY_MS, CACHE_EXPIRY_STEP};
 use coalescing::Coalescing;
+use frequency::Frequency;
 
 /// The answers that a process keeps, for all of its shards.
 #[derive(Debug)]
@@ -44,6 +52,8 @@ pub struct OutputCache {
     expired_ms: AtomicU64,
     hits: AtomicU64,
     collapsed: AtomicU64,
+    /// Which targets have been asked for often enough.
+    frequency: Frequency,
     /// Whose answers have been on their way.
     owners: RwLock<Vec<u64>>,
 }
@@ -70,6 +80,7 @@ impl OutputCache {
             expired_ms: AtomicU64::new(0),
             hits: AtomicU64::new(0),
             collapsed: AtomicU64::new(0),
+            frequency: Frequency::default(),
             owners: RwLock::default(),
         }
     }
@@ -160,6 +171,14 @@ impl OutputCache {
     #[must_use]
     pub fn now(&self) -> Time {
         Time(self.unix_offset_ms + clock::monotonic_ms())
+    }
+
+    /// Whether the answer to this request may be stored, since as many came as a site's rule asks for. Counts it.
+    fn is_frequent(&self, key: &Key, rule: Option<&SiteRule>) -> bool {
+        rule.is_none_or(|rule| {
+            rule.min_hits <= 1
+                || self.frequency.count(key, rule.period, self.now()) >= rule.min_hits
+        })
     }
 
     /// An answer of this owner may be stored from now on.

@@ -4,6 +4,7 @@ mod accepting;
 mod commands;
 mod ending;
 mod listening;
+mod own_requests;
 mod pace_check;
 mod pending;
 mod sending;

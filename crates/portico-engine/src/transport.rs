@@ -27,6 +27,7 @@ use portico_sys::{Address, Ready};
 
 use crate::agenda::Agenda;
 use crate::core::Core;
+use crate::own_request::Pretended;
 use deadlines::Deadlines;
 use output::Output;
 
@@ -112,6 +113,27 @@ impl Transport {
     #[inline]
     pub(crate) fn listener(&self) -> u32 {
         self.listener
+    }
+
+    /// The client's address.
+    pub(crate) fn remote_address(&self) -> Address {
+        self.remote
+    }
+
+    /// What it pretends, if it has no client.
+    #[inline]
+    pub(crate) fn pretended<'a>(&self, core: &'a Core) -> Option<&'a Pretended> {
+        if core.own_requests.is_empty() {
+            return None;
+        }
+        core.own_requests.get(&self.token)
+    }
+
+    /// Whether its requests came by TLS, or pretend to.
+    #[inline]
+    pub(crate) fn is_secure(&self, core: &Core) -> bool {
+        let pretended = || self.pretended(core);
+        self.is_tls() || pretended().is_some_and(|pretended| pretended.is_secure)
     }
 
     /// The socket, to watch it and to set its options.

@@ -21,7 +21,10 @@ const MINUTE: Duration = Duration::from_secs(60);
 fn caching(rule: Option<Rule>) -> (Server, Arc<OutputCache>) {
     let cache = Arc::new(OutputCache::new(StoreLimits::default()));
     let mut server = Server::new();
-    let site = CacheSite { owner: 0, rule };
+    let site = CacheSite {
+        rule,
+        ..CacheSite::default()
+    };
     server.shard.use_cache(Arc::clone(&cache), site).unwrap();
     (server, cache)
 }
@@ -137,10 +140,7 @@ fn a_request_that_came_before_the_cache_is_kept_as_the_application_tells_it() {
     send(&mut client, get("/a"));
     let asked = server.request();
     let cache = Arc::new(OutputCache::new(StoreLimits::default()));
-    let site = CacheSite {
-        owner: 0,
-        rule: None,
-    };
+    let site = CacheSite::default();
     server.shard.use_cache(Arc::clone(&cache), site).unwrap();
     let fields = "Host: a.test\r\n";
     let words = command::Cache {
@@ -215,8 +215,8 @@ fn a_body_that_comes_in_parts_is_kept_whole_and_a_large_one_is_not() {
     let cache = Arc::new(OutputCache::new(limits));
     let mut server = Server::new();
     let site = CacheSite {
-        owner: 0,
         rule: profile(),
+        ..CacheSite::default()
     };
     server.shard.use_cache(Arc::clone(&cache), site).unwrap();
     let mut client = server.connect();
@@ -362,7 +362,9 @@ fn tags_are_taken_from_the_fields_and_go_no_further() {
     let (head, body) = from_application(&mut server, &mut client, &get("/"), fields, "x");
     assert_eq!(body, b"x");
     assert!(
-        head.starts_with("HTTP/1.1 200 OK\r\nA: 1\r\nB: 2\r\nDate"),
+        head.starts_with(
+            "HTTP/1.1 200 OK\r\nA: 1\r\nB: 2\r\nCache-Status: portico; fwd=uri-miss; stored\r\nDate"
+        ),
         "{head}"
     );
     let (head, _) = from_cache(&mut server, &mut client, &get("/"));

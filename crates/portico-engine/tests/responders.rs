@@ -11,8 +11,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use portico_channel::Response;
 use portico_channel::layout::{event, response_flag as flag};
 use portico_engine::{
-    Answer, AnswerFilter, BodyLength, FilteredHead, ListenerOptions, NewHead, Offer, Offered,
-    Responder, Segment,
+    Answer, AnswerFilter, BodyLength, FilteredHead, ListenerOptions, NewAnswer, NewHead, Offer,
+    Offered, Responder, Segment,
 };
 use support::{Server, expect, read_answer, send};
 
@@ -76,12 +76,15 @@ struct Copy {
 }
 
 impl AnswerFilter for Copy {
-    fn head(&mut self, head: &FilteredHead<'_>) -> Option<NewHead> {
+    fn head(&mut self, head: &FilteredHead<'_>) -> NewAnswer {
         let copied = self.copied.as_mut().unwrap();
         copied.status = head.status;
         copied.fields = String::from_utf8(head.fields.to_vec()).unwrap();
         copied.length = head.content_length;
-        self.doubles.then(|| NewHead {
+        if !self.doubles {
+            return NewAnswer::AsItIs;
+        }
+        NewAnswer::Changed(NewHead {
             fields: [head.fields, b"X-Doubled: yes\r\n"].concat(),
             length: head
                 .content_length

@@ -1,10 +1,15 @@
 //! The configuration file in the host's own terms.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use portico_cache::QueryRule;
+use portico_cache::site_rule::{Location, PathPattern, SiteRule, SiteRules};
 use portico_cache::store::StoreLimits;
+use portico_cache::storing::{Rule, SetCookie};
 use portico_config::{
-    CacheOptions, CertificateOptions, Config, HttpVersion, Id, Limits, ReservationOptions,
+    CacheLocation, CacheOptions, CertificateOptions, Config, HttpVersion, Id, Limits, QueryKey,
+    ReservationOptions, SiteCacheRule,
 };
 use portico_dispatch::{Affinity, QueueOptions};
 use portico_engine::{ListenerOptions, Protocols};
@@ -127,6 +132,7 @@ pub(crate) fn settings(config: Config) -> Settings {
         let options = QueueOptions {
             retry_safe: site.retry_safe_methods,
             affinity: site.affinity.as_ref().map_or(Affinity::None, affinity),
+            cache: site_cache(&site.cache),
             ..QueueOptions::from(&site.queue)
         };
         settings.sites.insert(site.prefix.clone(), options);
@@ -157,6 +163,42 @@ fn cache(options: &CacheOptions) -> StoreLimits {
         budget_bytes: bytes(options.max_bytes),
         max_body_bytes: bytes(options.max_entry_bytes),
         ..StoreLimits::default()
+    }
+}
+
+/// What a site keeps; `None`: it has no rules.
+fn site_cache(rules: &[SiteCacheRule]) -> Option<Arc<SiteRules>> {
+    let rules: Vec<_> = rules.iter().map(|rule| Arc::new(site_rule(rule))).collect();
+    (!rules.is_empty()).then(|| Arc::new(SiteRules(rules)))
+}
+
+fn site_rule(rule: &SiteCacheRule) -> SiteRule {
+    let lower = |names: &[String]| names.iter().map(|name| name.to_ascii_lowercase()).collect();
+    SiteRule {
+        path: rule.path.clone().map(PathPattern::new),
+        extensions: rule.extensions.clone(),
+        rule: rule.duration.map_or(Rule::Standard, Rule::Profile),
+        query: match &rule.vary_by_query {
+            QueryKey::All => QueryRule::All,
+            QueryKey::None => QueryRule::None,
+            QueryKey::Names(names) => QueryRule::Names(names.clone()),
+        },
+        headers: lower(&rule.vary_by_header),
+        location: match rule.location {
+            CacheLocation::AsAnswered => Location::AsAnswered,
+            CacheLocation::Any => Location::Any,
+            CacheLocation::Client => Location::Client,
+            CacheLocation::Server => Location::Server,
+        },
+        min_hits: rule.min_hits,
+        period: rule.min_hits_period,
+        bypass_cookies: rule.bypass_cookies.clone(),
+        bypass_headers: lower(&rule.bypass_headers),
+        set_cookie: if rule.strip_set_cookie {
+            SetCookie::Strip
+        } else {
+            SetCookie::Refuse
+        },
     }
 }
 

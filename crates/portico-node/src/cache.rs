@@ -38,6 +38,7 @@ pub(crate) fn site(lifetime_ms: Option<f64>, is_standard: bool) -> CacheSite {
         } else {
             profile
         },
+        rules: None,
     }
 }
 

@@ -5,11 +5,20 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::net::{
-    AddressFamily, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, SocketFlags,
-    acceptfrom_with, sockopt,
+    AddressFamily, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, SocketFlags, SocketType,
+    acceptfrom_with, socketpair, sockopt,
 };
 
 use crate::{Address, Errno, Result};
+
+/// Two sockets that are connected to each other.
+///
+/// # Errors
+/// `EMFILE`, `ENFILE`, `ENOMEM`.
+pub fn pair() -> Result<(OwnedFd, OwnedFd)> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)
+}
 
 /// Takes a connection from a listening socket, with the peer's address.
 ///

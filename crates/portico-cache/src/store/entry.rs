@@ -1,12 +1,14 @@
 //! A stored response.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::time::Duration;
 
 use portico_http::semantics::{Fields, FieldsBuffer};
 
 use crate::freshness::Freshness;
 use crate::key::Key;
+use crate::time::Time;
 use crate::vary::Variant;
 
 /// A response that is to be stored.
@@ -35,6 +37,10 @@ pub struct Entry {
     hash: u64,
     /// Hits since it was last looked at by eviction, up to `MAX_HITS`.
     hits: AtomicU8,
+    /// When the application was last asked for a new one in the background, and when it last failed to give one; 0:
+    /// never.
+    refreshed_ms: AtomicU64,
+    failed_ms: AtomicU64,
 }
 
 /// More hits than this make no difference to eviction.
@@ -50,6 +56,8 @@ impl Entry {
             content,
             hash,
             hits: AtomicU8::new(0),
+            refreshed_ms: AtomicU64::new(0),
+            failed_ms: AtomicU64::new(0),
         }
     }
 
@@ -116,6 +124,32 @@ impl Entry {
             + content.fields.memory_bytes()
             + content.body.len()
             + tags
+    }
+
+    /// Whether the application is to be asked for a new one in the background now: of all who ask at once the first is told
+    /// so, and then no other for so long, whatever becomes of that.
+    #[must_use]
+    pub fn begin_refresh(&self, now: Time, pause: Duration) -> bool {
+        let before = self.refreshed_ms.load(Ordering::Relaxed);
+        let is_due = before == 0 || now.since(Time(before)) >= pause;
+        let (ordering, now) = (Ordering::Relaxed, now.0);
+        is_due
+            && self
+                .refreshed_ms
+                .compare_exchange(before, now, ordering, ordering)
+                .is_ok()
+    }
+
+    /// The application has failed to say whether it still holds.
+    pub fn note_failure(&self, now: Time) {
+        self.failed_ms.store(now.0, Ordering::Relaxed);
+    }
+
+    /// Whether that was not long before.
+    #[must_use]
+    pub fn has_failed_within(&self, duration: Duration, now: Time) -> bool {
+        let failed = self.failed_ms.load(Ordering::Relaxed);
+        failed != 0 && now.since(Time(failed)) <= duration
     }
 
     pub(super) fn hash(&self) -> u64 {

@@ -201,6 +201,8 @@ numbers! {
     cache_flag {
         /// `lifetime_ms` counts.
         LIFETIME = 1,
+        /// No application answers: what follows is the host's own answer. Of a host alone.
+        ABSENT = 2,
     }
 }
 

@@ -5,6 +5,7 @@ mod kind;
 mod plain;
 mod quantity;
 mod rules;
+mod site_cache;
 mod text;
 
 pub use application::Instances;
@@ -13,5 +14,9 @@ pub(crate) use kind::{Given, Kind};
 pub(crate) use plain::{Choice, Count, Flag, List, OneOrMany, Optional};
 pub(crate) use quantity::{Size, Time};
 pub use rules::Id;
-pub(crate) use rules::{AffinityRule, SiteQueue, UserOrGroup};
-pub(crate) use text::{ADDRESS, APPLICATION_NAME, PATH, PREFIX, SERVER_NAME, TEXT};
+pub(crate) use rules::{AffinityRule, SiteQueue, TOKEN, UserOrGroup};
+pub use site_cache::QueryKey;
+pub(crate) use site_cache::{SiteCache, VaryByQuery};
+pub(crate) use text::{
+    ADDRESS, APPLICATION_NAME, EXTENSION, PATH, PATH_PATTERN, PREFIX, SERVER_NAME, TEXT,
+};

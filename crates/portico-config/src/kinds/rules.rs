@@ -1,9 +1,12 @@
 //! Values with a form of their own: users, affinity, the queue of a site.
 
+use std::marker::PhantomData;
+
 use toml::de::DeValue;
 
 use super::kind::{Fault, Given, Kind, fault, wrong_type};
 use super::plain::Count;
+use super::text::Text;
 use crate::affinity::Affinity;
 use crate::fields::{Fields, find};
 use crate::reader::Reader;
@@ -91,18 +94,27 @@ fn token(given: &Given<'_>) -> Result<String, Fault> {
     let DeValue::String(text) = given.get_ref() else {
         return wrong_type(given, "a name in quotes");
     };
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    if text.is_empty() || !text.bytes().all(fits) {
-        return fault(
-            given,
-            format!(
+    match (TOKEN.parse)(text) {
+        Ok(name) => Ok(name),
+        Err(wrong) => fault(given, wrong),
+    }
+}
+
+/// The same, in a list; also a name of a query's parameter.
+pub(crate) const TOKEN: Text<String> = Text {
+    about: "a name in quotes",
+    parse: |text| {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+        if text.is_empty() || !text.bytes().all(fits) {
+            return Err(format!(
                 "\"{}\" is no name of a cookie or header",
                 text.escape_debug()
-            ),
-        );
-    }
-    Ok(text.clone().into_owned())
-}
+            ));
+        }
+        Ok(text.to_owned())
+    },
+    marker: PhantomData,
+};
 
 /// The queue of a site: `[queue]`, and what the site changes of it.
 pub(crate) struct SiteQueue;

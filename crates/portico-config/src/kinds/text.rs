@@ -165,3 +165,35 @@ fn server_name(text: &str) -> Result<String, String> {
         Err(error) => Err(format!("\"{}\": {}", text.escape_debug(), error.kind())),
     }
 }
+
+/// A path with `*` for anything.
+pub(crate) const PATH_PATTERN: Text<String> = Text {
+    about: "a path, with \"*\" for anything",
+    parse: |text| {
+        let is_path = text.starts_with(['/', '*']);
+        let fits = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'?' | b'#');
+        if !is_path || !text.bytes().all(fits) {
+            return Err(format!(
+                "\"{}\" is no path; write one such as \"/news/*\" or \"*.html\", as clients send it and without a query",
+                text.escape_debug()
+            ));
+        }
+        Ok(text.to_owned())
+    },
+    marker: PhantomData,
+};
+
+/// What the last segment of a path ends with.
+pub(crate) const EXTENSION: Text<String> = Text {
+    about: "an extension, as in \"css\"",
+    parse: |text| {
+        if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            return Err(format!(
+                "\"{}\" is no extension; write it without its dot, as in \"css\"",
+                text.escape_debug()
+            ));
+        }
+        Ok(text.to_ascii_lowercase())
+    },
+    marker: PhantomData,
+};

@@ -39,8 +39,8 @@ impl Connection {
 
     /// `END`, with trailer lines.
     pub(crate) fn end(&mut self, core: &mut Core, sequence: u32, flags: u32, trailers: &[u8]) {
-        if self.filters.is_some() {
-            self.end_filtered(core, sequence);
+        if self.filters.is_some() && !self.end_filtered(core, sequence, flags) {
+            return;
         }
         on_protocol!(&mut self.protocol, protocol => {
             protocol.end(&mut self.transport, core, sequence, flags, trailers);
@@ -103,6 +103,10 @@ impl Connection {
 
     /// `RESET`.
     pub(crate) fn reset(&mut self, core: &mut Core, sequence: u32, code: u32) {
+        let keep_alive = self.is_h2();
+        if self.filters.is_some() && self.stand_in(core, sequence, keep_alive) {
+            return;
+        }
         if let Some(filters) = &mut self.filters {
             filters.drop_one(sequence);
         }

@@ -3,7 +3,7 @@
 use portico_channel::layout::response_flag;
 
 use super::Connection;
-use crate::answer::{AnswerHead, Payload};
+use crate::answer::{Answer, AnswerHead, Payload};
 use crate::core::Core;
 use crate::filter::{AnswerFilter, BodyLength, CacheWish, Replaced};
 use crate::offer::Offered;
@@ -61,9 +61,13 @@ impl Connection {
         let Replaced {
             head: new,
             body: instead,
+            answer,
         } = filters
             .and_then(|filters| filters.head(&core.templates, sequence, head, body))
             .unwrap_or_default();
+        if let Some(answer) = answer {
+            return self.give_instead(core, sequence, head.flags, &answer);
+        }
         let body = instead.as_deref().map_or(body, Payload::inside);
         // The reason of a template is the standard one, or nobody reads it.
         let head = match &new {
@@ -98,6 +102,9 @@ impl Connection {
         flags: u32,
         body: Payload<'_>,
     ) {
+        if self.drops(core, sequence, flags) {
+            return;
+        }
         let filters = self.filters.as_mut();
         let instead = filters.and_then(|filters| filters.body(sequence, flags, body.bytes));
         let body = instead.as_deref().map_or(body, Payload::inside);
@@ -106,9 +113,12 @@ impl Connection {
         });
     }
 
-    /// What a filter has still to say before the end.
+    /// What a filter has still to say before the end. `false`: that is not the end of what the client gets.
     #[cold]
-    pub(super) fn end_filtered(&mut self, core: &mut Core, sequence: u32) {
+    pub(super) fn end_filtered(&mut self, core: &mut Core, sequence: u32, flags: u32) -> bool {
+        if self.drops(core, sequence, flags | response_flag::END) {
+            return false;
+        }
         let filters = self.filters.as_mut();
         let rest = filters.and_then(|filters| filters.body(sequence, response_flag::END, b""));
         if let Some(rest) = rest.filter(|rest| !rest.is_empty()) {
@@ -116,5 +126,81 @@ impl Connection {
                 protocol.data(&mut self.transport, core, sequence, 0, Payload::inside(&rest));
             });
         }
+        true
+    }
+
+    /// Gives the client an answer in the place of the application's, with what that says of the connection.
+    fn give_instead(&mut self, core: &mut Core, sequence: u32, flags: u32, answer: &Answer) {
+        const OF_THE_ANSWER: u32 = FRAMING | response_flag::DATE;
+        let is_last = flags & response_flag::END;
+        let own = answer.head(true);
+        let kept = flags & !(OF_THE_ANSWER | response_flag::ACK | response_flag::END);
+        let head = AnswerHead {
+            flags: own.flags & OF_THE_ANSWER | kept & !response_flag::EXTERNAL,
+            ..own
+        };
+        self.give_whole(core, sequence, &head, answer);
+        let ack = flags & response_flag::ACK;
+        self.drops(core, sequence, ack | is_last);
+    }
+
+    fn give_whole(
+        &mut self,
+        core: &mut Core,
+        sequence: u32,
+        head: &AnswerHead<'_>,
+        answer: &Answer,
+    ) {
+        on_protocol!(&mut self.protocol, protocol => {
+            let nothing = Payload::inside(b"");
+            protocol.respond(&mut self.transport, core, sequence, head, nothing);
+            for segment in &answer.body {
+                segment.lend(|part| protocol.give(&mut self.transport, core, sequence, 0, part));
+            }
+            protocol.end(&mut self.transport, core, sequence, 0, b"");
+        });
+    }
+
+    /// Whether a record is dropped, since another answer has gone out. It is acknowledged all the same.
+    fn drops(&mut self, core: &mut Core, sequence: u32, flags: u32) -> bool {
+        let filters = self.filters.as_mut();
+        let is_dropped = filters.is_some_and(|filters| filters.drops(sequence, flags));
+        if is_dropped && flags & response_flag::ACK != 0 {
+            let named = if self.is_h2() { sequence } else { 0 };
+            let position = self.transport.position();
+            self.transport.acknowledge(position, named);
+            self.transport.flush_later(core);
+        }
+        is_dropped
+    }
+
+    /// Gives what stands in for the answer to a request that gets none from the application. `false`: nothing does.
+    pub(crate) fn stand_in(&mut self, core: &mut Core, sequence: u32, keep_alive: bool) -> bool {
+        let filters = self.filters.as_mut();
+        let Some(answer) = filters.and_then(|filters| filters.given_up(sequence)) else {
+            return false;
+        };
+        if let Some(filters) = &mut self.filters {
+            // Who waits for the application's answer learns that there will be none.
+            filters.drop_one(sequence);
+        }
+        self.give_whole(core, sequence, &answer.head(keep_alive), &answer);
+        true
+    }
+
+    /// The same for the request whose turn it is on a connection that the application ends, which then ends behind that
+    /// answer.
+    pub(crate) fn stand_in_at_end(&mut self, core: &mut Core) -> bool {
+        let Protocol::H1(protocol) = &self.protocol else {
+            return false;
+        };
+        let Some(sequence) = protocol.unanswered() else {
+            return false;
+        };
+        let has_given = self.stand_in(core, sequence, false);
+        if has_given {
+            self.shutdown(core, true);
+        }
+        has_given
     }
 }

@@ -96,7 +96,7 @@ impl Echo {
         transport.flush_later(core);
     }
 
-    pub(super) fn give(
+    pub(crate) fn give(
         &mut self,
         transport: &mut Transport,
         core: &mut Core,

@@ -35,7 +35,7 @@ impl H1 {
             method: head.method as u8,
             major_version: 1,
             minor_version: head.minor_version,
-            scheme: u8::from(transport.is_tls()),
+            scheme: u8::from(transport.is_secure(core)),
             field_count: u32::try_from(fields.len()).unwrap_or(u32::MAX),
             target: Range {
                 offset: base.wrapping_add(head.target.offset),

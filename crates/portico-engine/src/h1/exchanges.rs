@@ -87,6 +87,13 @@ impl Exchanges {
         self.slots.front().is_none_or(|exchange| exchange.answered)
     }
 
+    /// The exchange whose turn it is to be answered, if nothing has been given of its answer.
+    pub(super) fn first_unanswered(&self) -> Option<u32> {
+        let first = self.slots.front();
+        let first = first.filter(|exchange| exchange.is_unanswered())?;
+        Some(first.sequence)
+    }
+
     /// Begins an exchange, whose request is still to be received. Returns its number.
     #[inline]
     pub(super) fn begin(&mut self, awaits_continue: bool) -> u32 {

@@ -290,9 +290,11 @@ impl H1 {
             self.offer(transport, core, turn, (input, head))
         };
         let told = match &offered {
-            Offered::Passed | Offered::Filtered(_) => {
-                self.write_request(transport, core, turn.events, input, head)
-            }
+            Offered::Passed => self.write_request(transport, core, turn.events, input, head),
+            Offered::Filtered(filter) => match filter.request_changes() {
+                None => self.write_request(transport, core, turn.events, input, head),
+                Some(changes) => self.write_changed(transport, core, turn, (input, head), changes),
+            },
             Offered::Answered(_) => transport.announce(core, turn.events),
             Offered::Waits => {
                 // The head stays where it is, and is parsed again when it is settled.
@@ -304,7 +306,8 @@ impl H1 {
         if let Err(stop) = told {
             // The head is parsed again when there is room for the event, and what was not settled is offered again.
             self.exchanges.take_back();
-            if is_settled {
+            // A filter that was given with the request is given once.
+            if is_settled || transport.pretended(core).is_some() {
                 self.keep_settled(sequence, offered);
             }
             return Err(stop);

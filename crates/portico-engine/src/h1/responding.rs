@@ -64,22 +64,23 @@ impl H1 {
         self.respond(transport, core, sequence, &answer.head(keep_alive), nothing);
         if head.method != Method::Head {
             for segment in &answer.body {
-                segment.lend(|part| self.add_part(transport, core, sequence, part));
+                segment.lend(|part| self.give(transport, core, sequence, 0, part));
             }
         }
         self.end(transport, core, sequence, 0, &[]);
     }
 
     /// Adds to the body of an answer that is given whole.
-    fn add_part(
+    pub(crate) fn give(
         &mut self,
         transport: &mut Transport,
         core: &mut Core,
         sequence: u32,
+        flags: u32,
         part: Part<'_>,
     ) {
         let range = match part {
-            Part::Bytes(body) => return self.data(transport, core, sequence, 0, body),
+            Part::Bytes(body) => return self.data(transport, core, sequence, flags, body),
             Part::File(range) => range.clone(),
         };
         let Some((exchange, is_first)) = self.exchanges.find(sequence) else {
@@ -93,7 +94,7 @@ impl H1 {
         } else {
             exchange.held().segments.push_file(range);
         }
-        self.after_record(transport, core, sequence, 0);
+        self.after_record(transport, core, sequence, flags);
     }
 
     /// `DATA`.

@@ -1,6 +1,7 @@
 //! A request that waits for its responder. Its head stays among the bytes that were received, and nothing behind it is
 //! read: that bounds what is kept.
 
+use portico_channel::EventWriter;
 use portico_http::h1::Head;
 use portico_http::semantics::Scheme;
 
@@ -8,7 +9,12 @@ use super::H1;
 use super::input::Phase;
 use crate::core::Core;
 use crate::offer::{Offered, Turn, Waiting};
+use crate::request_changes::RequestChanges;
+use crate::stop::Stop;
 use crate::transport::Transport;
+
+/// Room for the words of a request and the table of its fields, mostly.
+const REQUEST_WORDS_BYTES: usize = 1024;
 
 impl H1 {
     /// What becomes of the request that has begun: as was settled, or as the responder says.
@@ -23,13 +29,38 @@ impl H1 {
         if let Some(settled) = self.waiting.take().and_then(|waiting| waiting.settled) {
             return settled;
         }
-        let scheme = if transport.is_tls() {
+        let scheme = if transport.is_secure(core) {
             Scheme::Https
         } else {
             Scheme::Http
         };
         let head = head.request(core.parser.fields(), input, scheme);
         turn.offer(transport, core, self.exchanges.last(), head)
+    }
+
+    /// Writes `REQUEST` for a head of which the application is told otherwise.
+    #[cold]
+    pub(super) fn write_changed(
+        &self,
+        transport: &mut Transport,
+        core: &Core,
+        turn: &mut Turn<'_, '_>,
+        (input, head): (&[u8], &Head),
+        changes: &RequestChanges,
+    ) -> Result<(), Stop> {
+        transport.announce(core, turn.events)?;
+        let mut memory = vec![0; input.len() + REQUEST_WORDS_BYTES];
+        let mut own = EventWriter::new(&mut memory);
+        match self.write_request(transport, core, &mut own, input, head) {
+            Ok(()) => {}
+            Err(Stop::NeedSpace(bytes)) => {
+                memory = vec![0; bytes];
+                own = EventWriter::new(&mut memory);
+                self.write_request(transport, core, &mut own, input, head)?;
+            }
+            Err(stop) => return Err(stop),
+        }
+        Ok(changes.write(own.written(), turn.events)?)
     }
 
     /// The request that comes next waits.

@@ -12,6 +12,7 @@ use super::exchanges::{Exchange, KeptEnd};
 use crate::core::Core;
 use crate::exchange::BodyWish;
 use crate::offer::{Offered, Turn, Waiting};
+use crate::request_changes::RequestChanges;
 use crate::stop::Stop;
 use crate::transport::Transport;
 
@@ -188,9 +189,15 @@ impl H2 {
         let write =
             |events: &mut EventWriter<'_>| write_request(events, name, is_tls, &head, section);
         let told = match &offered {
-            Offered::Passed | Offered::Filtered(_) => transport
-                .announce(core, turn.events)
-                .and_then(|()| Ok(write(turn.events)?)),
+            Offered::Passed | Offered::Filtered(_) => {
+                let changes = changes_of(&offered);
+                transport
+                    .announce(core, turn.events)
+                    .and_then(|()| match changes {
+                        None => Ok(write(turn.events)?),
+                        Some(changes) => Ok(changes.write(&record(write), turn.events)?),
+                    })
+            }
             Offered::Answered(_) => transport.announce(core, turn.events),
             Offered::Waits => {
                 let waiting = Waiting::begin(core, key.id);
@@ -323,6 +330,14 @@ impl H2 {
         }
         let write = |events: &mut EventWriter<'_>| write_reset(events, name, code.0);
         self.untold.tell(transport, core, events, write)
+    }
+}
+
+/// What the application is told otherwise of a request.
+fn changes_of(offered: &Offered) -> Option<&RequestChanges> {
+    match offered {
+        Offered::Filtered(filter) => filter.request_changes(),
+        _ => None,
     }
 }
 

@@ -150,7 +150,7 @@ impl H2 {
     }
 
     /// Adds to the body of an answer, and ends it with the flag `END`.
-    pub(super) fn give(
+    pub(crate) fn give(
         &mut self,
         transport: &mut Transport,
         core: &mut Core,

@@ -56,7 +56,7 @@ impl H2 {
             .waiting
             .take_if(|waiting| !waiting.0.is_open())
             .map(|waiting| *waiting);
-        let Some((waiting, record)) = settled else {
+        let Some((waiting, mut record)) = settled else {
             return Ok(());
         };
         match waiting.settled {
@@ -64,7 +64,12 @@ impl H2 {
                 self.answer(transport, core, sequence, &answer);
                 return Ok(());
             }
-            Some(Offered::Filtered(filter)) => turn.filters.push((sequence, filter)),
+            Some(Offered::Filtered(filter)) => {
+                if let Some(changes) = filter.request_changes() {
+                    record = super::events::record(|events| changes.write(&record, events));
+                }
+                turn.filters.push((sequence, filter));
+            }
             _ => {}
         }
         let untold = &mut self.untold;

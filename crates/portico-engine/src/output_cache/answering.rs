@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use portico_cache::store::Entry;
-use portico_cache::{CacheStatus, Time};
+use portico_cache::{CacheStatus, Freshness, Time};
 use portico_channel::LentBytes;
 use portico_http::Method;
 use portico_http::semantics::preconditions::{self, Outcome, Validators};
@@ -18,8 +18,20 @@ use crate::answer::{Answer, Segment};
 /// Room for the fields of most answers.
 const FIELDS_BYTES: usize = 256;
 
-/// The answer to a request that gets what is stored.
-pub(super) fn answer(entry: &Arc<Entry>, asking: &Asking<'_>, now: Time) -> Answer {
+/// What Cache-Status says of a use without the application.
+pub(super) fn hit(freshness: &Freshness, now: Time) -> CacheStatus {
+    let ttl = i64::try_from(freshness.fresh_for(now).as_secs()).unwrap_or(i64::MAX)
+        - i64::try_from(freshness.stale_for(now).as_secs()).unwrap_or(i64::MAX);
+    CacheStatus::Hit { ttl }
+}
+
+/// The answer to a request that gets what is stored; `told` is its Cache-Status.
+pub(super) fn answer(
+    entry: &Arc<Entry>,
+    asking: &Asking<'_>,
+    now: Time,
+    told: CacheStatus,
+) -> Answer {
     let length = entry.body().len();
     let kind = if asking.has(CONDITIONS) {
         kind_of(entry, asking, now)
@@ -35,13 +47,10 @@ pub(super) fn answer(entry: &Arc<Entry>, asking: &Asking<'_>, now: Time) -> Answ
         has_date |= name.eq_ignore_ascii_case(b"date");
         write_field(&mut fields, name, value);
     }
-    let freshness = entry.freshness();
-    let age = freshness.age(now).as_secs();
-    let ttl = i64::try_from(freshness.fresh_for(now).as_secs()).unwrap_or(i64::MAX)
-        - i64::try_from(freshness.stale_for(now).as_secs()).unwrap_or(i64::MAX);
+    let age = entry.freshness().age(now).as_secs();
     // Writing to a Vec does not fail.
     let _ = write!(fields, "Age: {age}\r\nCache-Status: ");
-    fields.extend_from_slice(CacheStatus::Hit { ttl }.value().as_bytes());
+    fields.extend_from_slice(told.value().as_bytes());
     fields.extend_from_slice(b"\r\n");
     let (status, range) = match kind {
         Kind::Whole => (entry.status(), 0..length),

@@ -1,5 +1,6 @@
 //! What of a request's head decides about the cache, and a copy of it for the time until its answer comes.
 
+use portico_cache::site_rule::SiteRule;
 use portico_cache::{Key, QueryRule, Target};
 use portico_http::Method;
 use portico_http::semantics::{Fields, FieldsBuffer, RequestHead, Scheme, field_name_number};
@@ -195,13 +196,17 @@ impl<'a> Asking<'a> {
         self.interest & bits != 0
     }
 
-    /// What its answer is found by.
-    pub(super) fn key(&self, owner: u64) -> Key {
-        let context = if self.has(CONTEXT) {
+    /// What its answer is found by, as a site's rule says it, if there is one.
+    pub(super) fn key(&self, owner: u64, rule: Option<&SiteRule>) -> Key {
+        let mut context = if self.has(CONTEXT) {
             context_of(self.fields)
         } else {
             Vec::new()
         };
+        if let Some(rule) = rule {
+            let names = rule.headers.iter().map(String::as_str);
+            write_context(&mut context, self.fields, names);
+        }
         let target = Target {
             owner,
             is_secure: self.is_secure,
@@ -209,7 +214,10 @@ impl<'a> Asking<'a> {
             path_and_query: self.target,
             context: &context,
         };
-        Key::new(&target, &QueryRule::All)
+        match rule {
+            Some(rule) => Key::new(&target, &rule.query),
+            None => Key::new(&target, &QueryRule::All),
+        }
     }
 
     /// A copy that stays when the head has gone.
@@ -254,6 +262,15 @@ impl Asked {
 fn context_of(request: Fields<'_>) -> Vec<u8> {
     let mut context = Vec::new();
     let (_, names) = INTERESTS[CONTEXT_AT];
+    write_context(&mut context, request, names.iter().copied());
+    context
+}
+
+fn write_context<'a>(
+    context: &mut Vec<u8>,
+    request: Fields<'_>,
+    names: impl Iterator<Item = &'a str>,
+) {
     for name in names {
         for value in request.values(name.as_bytes()) {
             context.extend_from_slice(name.as_bytes());
@@ -262,5 +279,4 @@ fn context_of(request: Fields<'_>) -> Vec<u8> {
             context.push(b'\n');
         }
     }
-    context
 }

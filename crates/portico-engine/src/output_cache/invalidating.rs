@@ -9,22 +9,23 @@ use portico_cache::{Key, QueryRule, Target};
 
 use super::OutputCache;
 use super::asked::{Asked, Asking};
+use super::site::CacheSite;
 use super::storing::fields_of;
-use crate::filter::{AnswerFilter, FilteredHead, NewHead};
+use crate::filter::{AnswerFilter, FilteredHead, NewAnswer};
 
 /// Looks at the answer to a request that may have changed something.
 #[derive(Debug)]
 pub(super) struct Invalidating {
     cache: Arc<OutputCache>,
-    owner: u64,
+    site: CacheSite,
     asked: Asked,
 }
 
 impl Invalidating {
-    pub(super) fn new(cache: Arc<OutputCache>, owner: u64, asking: &Asking<'_>) -> Self {
+    pub(super) fn new(cache: Arc<OutputCache>, site: CacheSite, asking: &Asking<'_>) -> Self {
         Self {
             cache,
-            owner,
+            site,
             asked: asking.keep(),
         }
     }
@@ -32,19 +33,24 @@ impl Invalidating {
     fn purge(&self, path_and_query: &[u8]) {
         let asking = self.asked.asking();
         let target = Target {
-            owner: self.owner,
+            owner: self.site.owner,
             is_secure: asking.is_secure,
             authority: asking.authority,
             path_and_query,
             context: b"",
         };
+        let rule = self.site.rule_for(path_and_query);
+        if let Some(rule) = rule.filter(|rule| rule.query != QueryRule::All) {
+            let key = Key::new(&target, &rule.query);
+            self.cache.purge(Purge::Url(key));
+        }
         let key = Key::new(&target, &QueryRule::All);
         self.cache.purge(Purge::Url(key));
     }
 }
 
 impl AnswerFilter for Invalidating {
-    fn head(&mut self, head: &FilteredHead<'_>) -> Option<NewHead> {
+    fn head(&mut self, head: &FilteredHead<'_>) -> NewAnswer {
         let asking = self.asked.asking();
         if is_change(asking.method, head.status) {
             self.purge(asking.target);
@@ -55,7 +61,7 @@ impl AnswerFilter for Invalidating {
                 self.purge(&path);
             }
         }
-        None
+        NewAnswer::AsItIs
     }
 
     fn body(&mut self, _: &[u8], _: bool) -> Option<Vec<u8>> {

@@ -3,31 +3,27 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use portico_cache::store::{Found, Join};
+use portico_cache::store::{Entry, Found, Join};
 use portico_cache::storing::Rule;
-use portico_cache::{Key, RequestDirectives, Reuse, Time};
+use portico_cache::{CacheStatus, Failure, Forward, Key, RequestDirectives, Reuse, Time};
 use portico_http::Method;
 use portico_sys::{Wake, clock};
 
 use super::OutputCache;
-use super::answering::answer;
+use super::answering::{answer, hit};
 use super::asked::{AUTHORIZATION, Asked, Asking, CONDITIONS, DIRECTIVES, Interests};
 use super::coalescing::{Mail, Waiter};
 use super::invalidating::Invalidating;
+use super::site::{CacheSite, Site};
 use super::storing::{Storing, fields_of};
+use super::validating::{Refreshing, Validating, background_head, unusable};
+use crate::answer::Answer;
 use crate::filter::AnswerFilter;
-use crate::limits::{COALESCED_WAIT_MS, OFFER_CHECK_MS};
+use crate::limits::{COALESCED_WAIT_MS, FAILURE_MS, OFFER_CHECK_MS, REFRESH_PAUSE_MS};
 use crate::offer::{Offer, Offered, Responder};
-
-/// Whose answers a request may get, and what decides about storing them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CacheSite {
-    /// Answers of one owner are never given to requests of another.
-    pub owner: u64,
-    /// `None`: an answer is stored only if the application asks for that (`CACHE`).
-    pub rule: Option<Rule>,
-}
+use crate::own_request::OwnRequest;
 
 /// One shard's end of an [`OutputCache`].
 #[derive(Debug)]
@@ -41,13 +37,15 @@ pub struct ShardCache {
     waiting: HashMap<(u32, u32), Waiting>,
     /// When those were last looked at, in monotonic milliseconds.
     checked_ms: u64,
+    /// What is to be asked of the application in the background.
+    own_requests: Vec<OwnRequest>,
 }
 
 #[derive(Debug)]
 struct Waiting {
     asked: Asked,
     key: Arc<Key>,
-    rule: Option<Rule>,
+    site: Site,
     since_ms: u64,
 }
 
@@ -64,6 +62,7 @@ impl ShardCache {
             mail: Arc::new(Mail::new()?),
             waiting: HashMap::new(),
             checked_ms: 0,
+            own_requests: Vec::new(),
         })
     }
 
@@ -80,27 +79,49 @@ impl ShardCache {
 
     /// What becomes of a request.
     pub fn offer_to(&mut self, offer: &Offer<'_>, site: CacheSite) -> Offered {
+        if offer.is_own() {
+            let filter = offer.take_own_filter();
+            return filter.map_or(Offered::Passed, Offered::Filtered);
+        }
         let Some(asking) = Asking::of(offer.head(), &self.interests) else {
             return Offered::Passed;
         };
         if !asking.is_read() {
             return self.offer_change(&asking, site);
         }
-        let is_standard = site.rule == Some(Rule::Standard);
+        let site = site.of(asking.target);
+        let site_rule = site.site_rule.as_deref();
+        if site_rule.is_some_and(|rule| rule.bypasses(asking.fields)) {
+            return Offered::Passed;
+        }
+        let is_standard = site.is_standard();
         if asking.has(AUTHORIZATION) && !is_standard {
             return Offered::Passed;
         }
-        let key = asking.key(site.owner);
+        let key = asking.key(site.owner, site_rule);
         let now = self.cache.now();
         let directives = if is_standard && asking.has(DIRECTIVES) {
             RequestDirectives::read(asking.fields)
         } else {
             RequestDirectives::default()
         };
-        if let Some(answered) = self.find(&key, &asking, &directives, now) {
-            return answered;
+        let found = match self.find(&key, &asking, &directives, now) {
+            Lookup::Answer(answer) => return Offered::Answered(answer),
+            Lookup::Stale(entry, answer) => {
+                self.refresh(offer, &asking, &entry, &site, now);
+                return Offered::Answered(answer);
+            }
+            Lookup::Ask(why, entry) => (why, entry),
+        };
+        if directives.only_if_cached {
+            return Offered::Answered(unusable("detail=only-if-cached"));
         }
-        self.offer_miss(offer, &asking, key, site.rule)
+        self.offer_miss(offer, &asking, (key, site), directives, found)
+    }
+
+    /// A request that the engine is to make by itself.
+    pub fn poll_own_request(&mut self) -> Option<OwnRequest> {
+        self.own_requests.pop()
     }
 
     /// A request that waits has gone with its connection.
@@ -156,8 +177,10 @@ impl ShardCache {
         let asking = Asking::of_get(is_secure, target, fields.fields(), &self.interests)?;
         let is_usable = asking.is_read() && !asking.has(AUTHORIZATION);
         is_usable.then(|| {
-            let key = Arc::new(asking.key(site.owner));
-            self.storing(&asking, key, site.rule, false)
+            let site = site.of(target);
+            let key = Arc::new(asking.key(site.owner, site.site_rule.as_deref()));
+            let storing = self.storing(&asking, &key, &site, (Forward::UriMiss, false));
+            Box::new(storing) as Box<dyn AnswerFilter>
         })
     }
 
@@ -166,6 +189,7 @@ impl ShardCache {
         CacheSite {
             owner: self.own.owner + u64::from(listener),
             rule: self.own.rule,
+            rules: self.own.rules.clone(),
         }
     }
 
@@ -186,55 +210,111 @@ impl ShardCache {
             return Offered::Passed;
         }
         let cache = Arc::clone(&self.cache);
-        Offered::Filtered(Box::new(Invalidating::new(cache, site.owner, asking)))
+        Offered::Filtered(Box::new(Invalidating::new(cache, site, asking)))
     }
 
-    /// The answer to a request that may have what is stored.
+    /// What there is for a request.
     fn find(
         &self,
         key: &Key,
         asking: &Asking<'_>,
         directives: &RequestDirectives,
         now: Time,
-    ) -> Option<Offered> {
-        let Found::Entry(entry) = self.cache.store().find(key, asking.fields) else {
-            return None;
+    ) -> Lookup {
+        let entry = match self.cache.store().find(key, asking.fields) {
+            Found::Entry(entry) => entry,
+            Found::OtherVariants => return Lookup::Ask(Forward::VaryMiss, None),
+            Found::Nothing => return Lookup::Ask(Forward::UriMiss, None),
         };
-        if entry.freshness().reuse(directives, now) != Reuse::AtOnce {
-            return None;
+        let freshness = entry.freshness();
+        let reuse = freshness.reuse(directives, now);
+        if reuse == Reuse::AfterValidation {
+            let is_fresh = freshness.is_fresh(now);
+            let why = if is_fresh {
+                Forward::Request
+            } else {
+                Forward::Stale
+            };
+            return Lookup::Ask(why, Some(entry));
         }
         self.cache.hits.fetch_add(1, Ordering::Relaxed);
-        Some(Offered::Answered(answer(&entry, asking, now)))
+        let answer = answer(&entry, asking, now, hit(freshness, now));
+        match reuse {
+            Reuse::WhileValidating => Lookup::Stale(entry, answer),
+            _ => Lookup::Answer(answer),
+        }
+    }
+
+    /// Has the application asked in the background whether what a client has been given stale still holds, unless that was
+    /// done a moment ago.
+    fn refresh(
+        &mut self,
+        offer: &Offer<'_>,
+        asking: &Asking<'_>,
+        entry: &Arc<Entry>,
+        site: &Site,
+        now: Time,
+    ) {
+        if !entry.begin_refresh(now, Duration::from_millis(REFRESH_PAUSE_MS)) {
+            return;
+        }
+        let get = Asking {
+            method: Method::Get,
+            ..*asking
+        };
+        let storing = self.storing(&get, entry.key(), site, (Forward::Stale, false));
+        let directives = RequestDirectives::default();
+        let is_standard = site.is_standard();
+        let validating = Validating::new(storing, Arc::clone(entry), directives, is_standard);
+        self.own_requests.push(OwnRequest {
+            listener: offer.listener(),
+            is_secure: asking.is_secure,
+            remote: offer.remote_address(),
+            local: offer.local_address(),
+            head: background_head(asking.target, asking.authority, &validating),
+            filter: Box::new(Refreshing(validating)),
+        });
     }
 
     fn offer_miss(
         &mut self,
         offer: &Offer<'_>,
         asking: &Asking<'_>,
-        key: Key,
-        rule: Option<Rule>,
+        (key, mut site): (Key, Site),
+        directives: RequestDirectives,
+        (why, entry): (Forward, Option<Arc<Entry>>),
     ) -> Offered {
         if !asking.may_be_stored() {
             return Offered::Passed;
         }
+        if !self.cache.is_frequent(&key, site.site_rule.as_deref()) {
+            site.rule = None;
+        }
         let key = Arc::new(key);
-        // The answer to a request for a part, or with conditions, may be none that others can have.
-        let may_wait = !asking.has(CONDITIONS);
+        // The answer to a request for a part, or with conditions, may be none that others can have; nor can others have one
+        // that is validated for each use.
+        let is_shared = why != Forward::Request
+            && entry
+                .as_ref()
+                .is_none_or(|entry| !entry.freshness().is_always_validated());
+        let may_wait = is_shared && !asking.has(CONDITIONS);
         let (token, sequence) = (offer.token(), offer.sequence());
         let join = if may_wait {
             let waiter = self.waiter(token, sequence);
-            self.cache.coalescing.join(&key, rule.is_some(), waiter)
+            let is_expected = site.rule.is_some() || entry.is_some();
+            self.cache.coalescing.join(&key, is_expected, waiter)
         } else {
             Join::Full
         };
         if join != Join::Waiting {
             let is_awaited = join == Join::First;
-            return Offered::Filtered(self.storing(asking, key, rule, is_awaited));
+            let storing = self.storing(asking, &key, &site, (why, is_awaited));
+            return forwarded(storing, entry, directives, &site);
         }
         let waiting = Waiting {
             asked: asking.keep(),
             key,
-            rule,
+            site,
             since_ms: clock::monotonic_ms(),
         };
         self.waiting.insert((token, sequence), waiting);
@@ -244,11 +324,11 @@ impl ShardCache {
     fn storing(
         &self,
         asking: &Asking<'_>,
-        key: Arc<Key>,
-        rule: Option<Rule>,
-        is_awaited: bool,
-    ) -> Box<dyn AnswerFilter> {
-        Box::new(Storing::new(&self.cache, asking, key, rule, is_awaited))
+        key: &Arc<Key>,
+        site: &Site,
+        why: (Forward, bool),
+    ) -> Storing {
+        Storing::new(&self.cache, asking, Arc::clone(key), site, why)
     }
 
     fn settle_one(&mut self, give: &mut impl FnMut(u32, u32, Offered), token: u32, sequence: u32) {
@@ -257,22 +337,64 @@ impl ShardCache {
         };
         let asking = waiting.asked.asking();
         let directives = RequestDirectives::default();
-        let found = self.find(&waiting.key, &asking, &directives, self.cache.now());
-        let offered = match found {
-            Some(answered) => {
+        let now = self.cache.now();
+        let offered = match self.find(&waiting.key, &asking, &directives, now) {
+            Lookup::Answer(answer) | Lookup::Stale(_, answer) => {
                 self.cache.collapsed.fetch_add(1, Ordering::Relaxed);
-                answered
+                Offered::Answered(answer)
+            }
+            Lookup::Ask(_, Some(entry)) if stands_in(&entry, now) => {
+                self.cache.collapsed.fetch_add(1, Ordering::Relaxed);
+                let told = CacheStatus::Forwarded {
+                    why: Forward::Stale,
+                    status: None,
+                    is_stored: false,
+                    is_collapsed: true,
+                    detail: None,
+                };
+                Offered::Answered(answer(&entry, &asking, now, told))
             }
             // Its own turn at the application: nobody waits twice.
-            None => Offered::Filtered(self.storing(
-                &asking,
-                Arc::clone(&waiting.key),
-                waiting.rule,
-                false,
-            )),
+            Lookup::Ask(why, entry) => {
+                let storing = self.storing(&asking, &waiting.key, &waiting.site, (why, false));
+                forwarded(storing, entry, directives, &waiting.site)
+            }
         };
         give(token, sequence, offered);
     }
+}
+
+/// What the store has for a request.
+enum Lookup {
+    /// What the client gets.
+    Answer(Answer),
+    /// The same, and it is to be asked for anew.
+    Stale(Arc<Entry>, Answer),
+    /// Nothing that can be used at once: why, and what may still hold.
+    Ask(Forward, Option<Arc<Entry>>),
+}
+
+/// A request goes to the application.
+fn forwarded(
+    storing: Storing,
+    entry: Option<Arc<Entry>>,
+    directives: RequestDirectives,
+    site: &Site,
+) -> Offered {
+    let is_standard = site.is_standard();
+    Offered::Filtered(match entry {
+        None => Box::new(storing),
+        Some(entry) => Box::new(Validating::new(storing, entry, directives, is_standard)),
+    })
+}
+
+/// Whether the application has just failed to say if an answer holds, and that may be used all the same.
+fn stands_in(entry: &Entry, now: Time) -> bool {
+    let directives = RequestDirectives::default();
+    entry.has_failed_within(Duration::from_millis(FAILURE_MS), now)
+        && entry
+            .freshness()
+            .may_stand_in(&directives, Failure::Absent, now)
 }
 
 impl Responder for ShardCache {
@@ -283,5 +405,9 @@ impl Responder for ShardCache {
 
     fn cancelled(&mut self, token: u32, sequence: u32) {
         self.gone(token, sequence);
+    }
+
+    fn poll_own_request(&mut self) -> Option<OwnRequest> {
+        ShardCache::poll_own_request(self)
     }
 }

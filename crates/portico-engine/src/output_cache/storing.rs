@@ -3,15 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use portico_cache::site_rule::SiteRule;
 use portico_cache::store::{Entry, NewEntry, Ticket};
-use portico_cache::storing::{self, Request, Response, Rule, SetCookie};
-use portico_cache::{Exchanged, Freshness, Key, Time, Variant};
+use portico_cache::storing::{self, NotStored, Request, Response, Rule, SetCookie};
+use portico_cache::{CacheStatus, Exchanged, Forward, Freshness, Key, Time, Variant, validation};
 use portico_http::h1::DateCache;
 use portico_http::semantics::{FieldsBuffer, field_value};
 
 use super::OutputCache;
 use super::asked::{Asked, Asking};
-use crate::filter::{AnswerFilter, BodyLength, CacheWish, FilteredHead, NewHead};
+use super::site::Site;
+use crate::filter::{AnswerFilter, BodyLength, CacheWish, FilteredHead, NewAnswer, NewHead};
 use crate::limits::{TAG_BYTES, TAGS};
 
 /// Fields that name tags. They are for the cache, and go no further.
@@ -26,6 +28,9 @@ pub(super) struct Storing {
     ticket: Ticket,
     requested: Time,
     rule: Option<Rule>,
+    site_rule: Option<Arc<SiteRule>>,
+    /// Why the application is asked.
+    why: Forward,
     /// Others wait for what comes of this.
     is_awaited: bool,
     tags: Tags,
@@ -82,8 +87,8 @@ impl Storing {
         cache: &Arc<OutputCache>,
         asking: &Asking<'_>,
         key: Arc<Key>,
-        rule: Option<Rule>,
-        is_awaited: bool,
+        site: &Site,
+        (why, is_awaited): (Forward, bool),
     ) -> Self {
         cache.enter_owner(key.owner());
         Self {
@@ -92,10 +97,74 @@ impl Storing {
             cache: Arc::clone(cache),
             asked: asking.keep(),
             key,
-            rule,
+            rule: site.rule,
+            site_rule: site.site_rule.clone(),
+            why,
             is_awaited,
             tags: Tags::default(),
             state: State::Before,
+        }
+    }
+
+    /// The present moment, as the cache counts it.
+    pub(super) fn now(&self) -> Time {
+        self.cache.now()
+    }
+
+    /// Why the application is asked.
+    pub(super) fn why(&self) -> Forward {
+        self.why
+    }
+
+    /// The request that it is asked.
+    pub(super) fn asking(&self) -> Asking<'_> {
+        self.asked.asking()
+    }
+
+    /// Stores what a 304 makes of an answer that is stored (RFC 9111, section 4.3.4). `None`: it is about another one, and
+    /// that goes, or it was purged meanwhile.
+    pub(super) fn freshen(
+        &mut self,
+        entry: &Entry,
+        status: u16,
+        fields: &FieldsBuffer,
+    ) -> Option<Arc<Entry>> {
+        let now = self.cache.now();
+        let times = Exchanged {
+            requested: self.requested,
+            responded: now,
+        };
+        let (stored, said) = (entry.fields(), fields.fields());
+        let freshened = validation::freshen(status, stored, said, self.set_cookie(), times);
+        let new = freshened.map(|(fields, freshness)| match self.rule {
+            Some(Rule::Asked(lifetime)) => {
+                entry.freshened(fields, Freshness::for_lifetime(lifetime, now))
+            }
+            _ => entry.freshened(fields, freshness),
+        });
+        let store = self.cache.store();
+        let stored = match new {
+            Some(new) => store.insert(new, self.ticket, now).ok(),
+            None => None,
+        };
+        if stored.is_none() {
+            store.remove(entry);
+        }
+        self.decided(stored.is_some());
+        stored
+    }
+
+    fn set_cookie(&self) -> SetCookie {
+        let rule = self.site_rule.as_ref();
+        rule.map_or(SetCookie::Refuse, |rule| rule.set_cookie)
+    }
+
+    /// What a site's rule tells others of who may keep the answer.
+    fn cache_control(&self) -> Option<String> {
+        let rule = self.site_rule.as_ref()?;
+        match self.rule? {
+            Rule::Profile(lifetime) => rule.location.cache_control(lifetime),
+            Rule::Asked(_) | Rule::Standard => None,
         }
     }
 
@@ -112,12 +181,15 @@ impl Storing {
         }
     }
 
-    fn begin(&self, head: &FilteredHead<'_>, fields: &FieldsBuffer) -> Option<Copy> {
+    fn begin(&self, head: &FilteredHead<'_>, fields: &FieldsBuffer) -> Result<Copy, &'static str> {
         let asking = self.asked.asking();
-        if !asking.may_be_stored() || self.tags.are_too_many {
-            return None;
+        if !asking.may_be_stored() {
+            return Err("request");
         }
-        let rule = self.rule?;
+        if self.tags.are_too_many {
+            return Err("tags");
+        }
+        let rule = self.rule.ok_or("no-rule")?;
         let responded = self.cache.now();
         let times = Exchanged {
             requested: self.requested,
@@ -132,16 +204,23 @@ impl Storing {
             status: head.status,
             fields: fields.fields(),
         };
-        let freshness = storing::decide(request, response, rule, SetCookie::Refuse, times).ok()?;
+        let freshness = storing::decide(request, response, rule, self.set_cookie(), times)
+            .map_err(NotStored::as_str)?;
         let length = head.content_length.or_else(|| length_of(fields));
         let most = self.cache.store().limits().max_body_bytes as u64;
         if length.is_some_and(|length| length > most) {
-            return None;
+            return Err("too-large");
         }
-        Some(Copy {
+        Ok(Copy {
             status: head.status,
             variant: Variant::of(asking.fields, fields.fields()),
-            fields: stored_fields(fields, rule, responded),
+            fields: match self.cache_control() {
+                Some(text) => {
+                    let elsewhere = with_cache_control(fields, &text);
+                    stored_fields(&elsewhere, rule, self.set_cookie(), responded)
+                }
+                None => stored_fields(fields, rule, self.set_cookie(), responded),
+            },
             freshness,
             body: Vec::new(),
             length,
@@ -192,15 +271,47 @@ impl AnswerFilter for Storing {
         }
     }
 
-    fn head(&mut self, head: &FilteredHead<'_>) -> Option<NewHead> {
+    fn head(&mut self, head: &FilteredHead<'_>) -> NewAnswer {
         let fields = fields_of(head.fields);
         let has_tags = take_tags(&fields, &mut self.tags);
-        match self.begin(head, &fields) {
-            Some(copy) => self.state = State::Copying(Box::new(copy)),
-            None => self.decided(false),
+        let detail = match self.begin(head, &fields) {
+            Ok(copy) => {
+                self.state = State::Copying(Box::new(copy));
+                None
+            }
+            Err(detail) => {
+                self.decided(false);
+                Some(detail)
+            }
+        };
+        // What neither its application nor a rule wants kept goes out as it would without a cache.
+        if !has_tags && self.rule.is_none() {
+            return NewAnswer::AsItIs;
         }
-        has_tags.then(|| NewHead {
-            fields: lines_without_tags(head.fields),
+        let elsewhere = self.cache_control().filter(|_| detail.is_none());
+        let mut lines = lines_without(head.fields, |name| {
+            has_tags && is_one_of(name, &TAG_FIELDS)
+                || elsewhere.is_some() && is_one_of(name, &OF_CACHES)
+        });
+        if let Some(text) = elsewhere {
+            lines.extend_from_slice(b"Cache-Control: ");
+            lines.extend_from_slice(text.as_bytes());
+            lines.extend_from_slice(b"\r\n");
+        }
+        if self.rule.is_some() {
+            let told = CacheStatus::Forwarded {
+                why: self.why,
+                status: None,
+                is_stored: detail.is_none(),
+                is_collapsed: false,
+                detail,
+            };
+            lines.extend_from_slice(b"Cache-Status: ");
+            lines.extend_from_slice(told.value().as_bytes());
+            lines.extend_from_slice(b"\r\n");
+        }
+        NewAnswer::Changed(NewHead {
+            fields: lines,
             length: BodyLength::AsItWas,
         })
     }
@@ -259,15 +370,30 @@ fn take_tags(fields: &FieldsBuffer, tags: &mut Tags) -> bool {
     has_tags
 }
 
-fn lines_without_tags(lines: &[u8]) -> Vec<u8> {
-    let names_tags = |line: &&[u8]| {
-        let name = line.split(|&byte| byte == b':').next().unwrap_or_default();
-        TAG_FIELDS.iter().any(|tag| name.eq_ignore_ascii_case(tag))
-    };
+fn lines_without(lines: &[u8], is_left_out: impl Fn(&[u8]) -> bool) -> Vec<u8> {
+    let name = |line: &[u8]| line.iter().take_while(|&&byte| byte != b':').count();
     lines_of(lines)
-        .filter(|line| !names_tags(line))
+        .filter(|line| !is_left_out(line.get(..name(line)).unwrap_or_default()))
         .collect::<Vec<_>>()
         .concat()
+}
+
+fn is_one_of(name: &[u8], names: &[&[u8]]) -> bool {
+    names.iter().any(|other| name.eq_ignore_ascii_case(other))
+}
+
+/// Fields that say who may keep an answer.
+const OF_CACHES: [&[u8]; 3] = [b"cache-control", b"expires", b"pragma"];
+
+/// The fields, with another Cache-Control.
+fn with_cache_control(fields: &FieldsBuffer, text: &str) -> FieldsBuffer {
+    let mut changed: FieldsBuffer = fields
+        .fields()
+        .iter()
+        .filter(|(name, _)| !is_one_of(name, &OF_CACHES))
+        .collect();
+    changed.push(b"Cache-Control", text.as_bytes());
+    changed
 }
 
 fn length_of(fields: &FieldsBuffer) -> Option<u64> {
@@ -277,8 +403,13 @@ fn length_of(fields: &FieldsBuffer) -> Option<u64> {
 
 /// What is stored of the fields. An answer that is kept by its own Cache-Control keeps its date, by which others count its
 /// age (RFC 9110, section 6.6.1); of others the engine is the origin, and each use has a date of its own.
-fn stored_fields(fields: &FieldsBuffer, rule: Rule, now: Time) -> FieldsBuffer {
-    let all = storing::stored_fields(fields.fields(), SetCookie::Refuse);
+fn stored_fields(
+    fields: &FieldsBuffer,
+    rule: Rule,
+    set_cookie: SetCookie,
+    now: Time,
+) -> FieldsBuffer {
+    let all = storing::stored_fields(fields.fields(), set_cookie);
     let is_standard = rule == Rule::Standard;
     let is_left_out = |name: &[u8]| {
         let is = |other: &[u8]| name.eq_ignore_ascii_case(other);

@@ -52,7 +52,9 @@ impl Shard {
             command::TEMPLATE => return self.keep_template(command),
             command::DESTROY => {
                 let words = command.read::<command::Destroy>()?;
-                self.destroy(words.token, words.flags());
+                if !self.stands_in(words.token) {
+                    self.destroy(words.token, words.flags());
+                }
             }
             command::RESET => {
                 let words = command.read::<command::Reset>()?;
@@ -98,6 +100,12 @@ impl Shard {
         Ok(())
     }
 
+    /// Whether a connection that the application ends without an answer is ended behind another one, that stands in.
+    fn stands_in(&mut self, token: u32) -> bool {
+        let connection = self.connections.find(token);
+        connection.is_some_and(|connection| connection.stand_in_at_end(&mut self.core))
+    }
+
     fn choose_protocol(&mut self, command: Command<'_>) -> Result<(), CommandError> {
         let words = command.read::<command::Alpn>()?;
         let protocol = (words.flags() & alpn_flag::NONE == 0).then(|| words.protocol());
@@ -113,6 +121,7 @@ impl Shard {
         let wish = CacheWish {
             lifetime: has_lifetime.then(|| Duration::from_millis(words.lifetime_ms)),
             tags: words.tags(),
+            is_absent: words.flags() & cache_flag::ABSENT != 0,
         };
         if self.wish_for(words.token, words.sequence, &wish) || words.target().is_empty() {
             return;
@@ -123,7 +132,12 @@ impl Shard {
         let transport = &connection.transport;
         let filter = self.cache.as_ref().and_then(|cache| {
             let site = cache.site_of(transport.listener());
-            cache.late_filter(site, transport.is_tls(), words.target(), words.fields())
+            cache.late_filter(
+                site,
+                transport.is_secure(&self.core),
+                words.target(),
+                words.fields(),
+            )
         });
         if let Some(filter) = filter {
             self.filter_answer(words.token, words.sequence, filter);
@@ -140,7 +154,7 @@ impl Shard {
     /// How the requests of a connection reach us; `None`: it has gone.
     pub fn scheme_of(&mut self, token: u32) -> Option<Scheme> {
         let connection = self.connections.find(token)?;
-        Some(if connection.transport.is_tls() {
+        Some(if connection.transport.is_secure(&self.core) {
             Scheme::Https
         } else {
             Scheme::Http

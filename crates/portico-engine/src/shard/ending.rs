@@ -26,6 +26,7 @@ impl Shard {
             Stop::Linger | Stop::NeedSpace(_) | Stop::Preface => 0,
         };
         let listener = connection.transport.listener();
+        self.core.own_requests.remove(&token);
         let is_last = self.core.listeners.connection_gone(listener);
         if !connection.transport.is_referenced() {
             self.core.unreferenced -= 1;

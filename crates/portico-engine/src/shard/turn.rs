@@ -48,6 +48,7 @@ impl Shard {
             self.write_pending(turn.events)?;
         }
         let result = self.drive_work(turn);
+        self.make_own_requests(turn);
         self.flush(self.answers_follow);
         result?;
         self.write_pending(turn.events)?;

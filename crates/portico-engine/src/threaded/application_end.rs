@@ -165,7 +165,7 @@ impl ThreadedEngine {
     /// As [`Shard::use_cache`].
     pub fn use_cache(&mut self, cache: &Arc<OutputCache>, site: CacheSite) -> io::Result<()> {
         let results = self.ask_all(|_| {
-            let cache = Arc::clone(cache);
+            let (cache, site) = (Arc::clone(cache), site.clone());
             move |shard: &mut Shard| shard.use_cache(cache, site)
         });
         results.into_iter().collect()

@@ -6,7 +6,11 @@ use portico_sys::{Address, Family, socket};
 
 use super::Transport;
 use crate::core::Core;
+use crate::own_request::write_pretended_secure;
 use crate::stop::Stop;
+
+/// Room for `OPEN` and a `SECURE` without certificates.
+const OPENING_BYTES: usize = 256;
 
 impl Transport {
     /// Writes `OPEN` unless it has been, and `SECURE` if it is due: what comes before every other event.
@@ -36,11 +40,14 @@ impl Transport {
         events: &mut EventWriter<'_>,
     ) -> Result<(), Stop> {
         let listener = core.listeners.find(self.listener);
-        let local = self.local_address(listener.and_then(|listener| listener.accepted_at));
+        let local = match self.pretended(core) {
+            Some(pretended) => pretended.local,
+            None => self.local_address(listener.and_then(|listener| listener.accepted_at)),
+        };
         // An adopted socket may be a Unix one whatever its listener.
         let is_unix = local.family == Family::None && self.remote.family == Family::None;
         let mut flags = if is_unix { open_flag::UNIX } else { 0 };
-        if self.tls.is_some() {
+        if self.is_secure(core) {
             flags |= open_flag::TLS;
         }
         let words = event::Open {
@@ -48,8 +55,15 @@ impl Transport {
             listener: self.listener,
             endpoints: endpoints(&self.remote, &local),
         };
+        // Both records, or none.
+        if events.remaining() < OPENING_BYTES {
+            return Err(Stop::NeedSpace(OPENING_BYTES));
+        }
         events.tell(flags, words)?;
         self.announced = true;
+        if self.tls.is_none() && self.is_secure(core) {
+            write_pretended_secure(self.token, events)?;
+        }
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! Connections that speak HTTP/2, on real sockets, with a client that is made of frames.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod cache;
 mod client;
 mod ends;
 mod files;

@@ -404,8 +404,8 @@ fn nothing_is_lost_where_event_memory_is_short() {
 struct Counted(std::rc::Rc<()>);
 
 impl portico_engine::AnswerFilter for Counted {
-    fn head(&mut self, _: &portico_engine::FilteredHead<'_>) -> Option<portico_engine::NewHead> {
-        None
+    fn head(&mut self, _: &portico_engine::FilteredHead<'_>) -> portico_engine::NewAnswer {
+        portico_engine::NewAnswer::AsItIs
     }
 
     fn body(&mut self, _: &[u8], _: bool) -> Option<Vec<u8>> {

@@ -1,7 +1,7 @@
 // Generated from crates/portico-channel/src/layout by `make generate`. Do not edit.
 
 export const LAYOUT_VERSION = 2;
-export const FINGERPRINT = 2601371923;
+export const FINGERPRINT = 684303657;
 export const SLOT_BITS = 20;
 export const SLOT_MASK = 1048575;
 export const GENERATION_BITS = 11;
@@ -103,6 +103,7 @@ export const ALPN_FLAG_NONE = 1;
 export const CLOSE_IDLE_FLAG_UNSENT = 1;
 export const CLOSE_IDLE_FLAG_SILENT = 2;
 export const CACHE_FLAG_LIFETIME = 1;
+export const CACHE_FLAG_ABSENT = 2;
 export const SESSION_EVENT_PEER_SETTINGS = 1;
 export const SESSION_EVENT_LOCAL_SETTINGS = 2;
 export const SESSION_EVENT_PING = 3;
