@@ -6,7 +6,7 @@ NATIVE := packages/portico/native/portico.linux-$(shell uname -m | sed 's/x86_64
 NODE ?= node
 EXAMPLE ?= express-site
 
-.PHONY: help build binaries typescript generate run known-example test test-rust test-typescript test-software matrix matching soak bench check check-static fuzz asan package test-platforms node-suite framework-suite bogo limbo clean
+.PHONY: help build binaries typescript generate run known-example test test-rust test-typescript test-software matrix matching soak bench check check-static fuzz asan package test-platforms node-suite framework-suite cache-tests bogo limbo clean
 
 help: ## list the tasks
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 20
@@ -110,6 +110,11 @@ framework-suite: ## run a framework's own tests: make framework-suite NAME=expre
 	@test -n "$(SUITE)" -a -n "$(NAME)" || { echo "usage: make framework-suite NAME=NAME SUITE=DIR (see conformance/suites/README.md)"; exit 2; }
 	$(MAKE) build
 	$(NODE) conformance/suites/run.mjs --suite "$(NAME)" --dir "$(SUITE)" --node "$(or $(SUITE_NODE),$(NODE))"
+
+cache-tests: ## run the tests of cache-tests.fyi against a host: make cache-tests SUITE=DIR
+	@test -n "$(SUITE)" || { echo "usage: make cache-tests SUITE=DIR (see conformance/cache-tests/README.md)"; exit 2; }
+	$(MAKE) build
+	$(NODE) conformance/cache-tests/run.mjs --suite "$(SUITE)"
 
 bogo: ## run BoringSSL's TLS tests: make bogo SUITE=DIR
 	@test -n "$(SUITE)" || { echo "usage: make bogo SUITE=DIR (see conformance/tls/bogo/README.md)"; exit 2; }

@@ -1,12 +1,12 @@
 #!/usr/bin/env node
-// Runs the tests of http-tests/cache-tests against its own origin server under Portico with PORTICO_CACHE=standard, and
-// writes STATUS.md. README.md in this folder says how to get the suite and what the exit status means.
+// Runs the tests of http-tests/cache-tests against its own origin server behind a host whose site has cache = "standard", or
+// under Portico alone with PORTICO_CACHE=standard (--embedded), and writes STATUS.md. README.md in this folder says how to get the suite and what the exit status means.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
-import { devNull } from 'node:os';
+import { devNull, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
@@ -14,14 +14,17 @@ import { parseArgs } from 'node:util';
 
 const here = import.meta.dirname;
 const REGISTER = join(here, '../../packages/portico/dist/register.js');
+const PROGRAM = process.env.PORTICO_PROGRAM ?? join(here, '../../target/release/portico');
 const LIMIT_MS = 300_000;
 const START_MS = 30_000;
 const PASSED = '✅';
 const KINDS = ['required', 'optimal'];
 
-const { values: { suite: given, threads } } = parseArgs({ options: { suite: { type: 'string' }, threads: { type: 'string', default: '0' } } });
+const { values: { suite: given, threads, embedded } } = parseArgs({
+  options: { suite: { type: 'string' }, threads: { type: 'string', default: '0' }, embedded: { type: 'boolean', default: false } },
+});
 if (given === undefined) {
-  console.error('usage: run.mjs --suite FOLDER [--threads N] (see README.md)');
+  console.error('usage: run.mjs --suite FOLDER [--embedded [--threads N]] (see README.md)');
   process.exit(2);
 }
 const suite = resolve(given);
@@ -37,22 +40,51 @@ async function freePort() {
   return port;
 }
 
-/** Starts a script of the suite; it is ended with this process. */
-function start(args, env) {
-  const child = spawn(process.execPath, args, { cwd: suite, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'inherit'] });
-  process.on('exit', () => child.kill('SIGKILL'));
+const children = [];
+process.on('exit', () => children.forEach((child) => child.kill('SIGKILL')));
+
+/** Starts a program; it is ended with this process. */
+function startProgram(program, args, env = {}) {
+  const child = spawn(program, args, { cwd: suite, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'inherit'] });
+  children.push(child);
   return child;
 }
 
-/** The suite's origin server, which is also the cache. */
+/** Starts a script of the suite. */
+const start = (args, env) => startProgram(process.execPath, args, env);
+
+/** A host for the port, with what a process needs to find it. */
+async function startHost(port) {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-cache-tests-'));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const [socket, file] = [join(folder, 'host.sock'), join(folder, 'portico.toml')];
+  writeFileSync(file, `[[site]]\nprefix = "http://*:${port}/"\ncache = "standard"\n`);
+  startProgram(PROGRAM, ['host', '--config', file, '--socket', socket, '--state', folder]).stdout.resume();
+  const limit = Date.now() + START_MS;
+  while (!(await answers(socket))) {
+    if (Date.now() > limit) throw new Error(`${PROGRAM} does not answer`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return { PORTICO_HOST: socket };
+}
+
+function answers(socket) {
+  return new Promise((resolve) => {
+    const probe = net.connect(socket);
+    probe.once('connect', () => resolve(void probe.destroy() ?? true));
+    probe.once('error', () => resolve(false));
+  });
+}
+
+/** The suite's origin server, which is also the cache, or behind a host that is. */
 async function startOrigin(port) {
-  const origin = start(['--import', REGISTER, 'test-engine/server/server.mjs'], {
-    PORTICO_CACHE: 'standard', PORTICO_REQUIRE: '1', PORTICO_THREADS: threads,
-    npm_config_protocol: 'http', npm_config_port: String(port), npm_config_pidfile: devNull,
+  const own = embedded ? { PORTICO_CACHE: 'standard', PORTICO_THREADS: threads } : await startHost(port);
+  const behind = embedded ? [] : ['--import', pathToFileURL(join(here, 'listen-on-prefix.mjs')).href];
+  const origin = start(['--import', REGISTER, ...behind, 'test-engine/server/server.mjs'], {
+    ...own, PORTICO_REQUIRE: '1', npm_config_protocol: 'http', npm_config_port: String(port), npm_config_pidfile: devNull,
   });
   const lines = createInterface({ input: origin.stdout });
   await once(lines, 'line', { signal: AbortSignal.timeout(START_MS) });
-  return origin;
 }
 
 /** What the client found, by test. */
@@ -87,7 +119,7 @@ function render(tests, known) {
   });
   const failed = tests.filter(({ kind, passed }) => KINDS.includes(kind) && !passed);
   return [
-    '# The tests of cache-tests.fyi under Portico', '', 'Written by `run.mjs`, not by hand. With `PORTICO_CACHE=standard`, the origin and the cache in one process.', '',
+    '# The tests of cache-tests.fyi under Portico', '', 'Written by `run.mjs`, not by hand. The origin is behind a host whose site has `cache = "standard"`.', '',
     '| kind | passed |', '|---|---|', ...rows, '', '## Tests that do not pass', '', '| Test | Kind | What it says | Why |', '|---|---|---|---|',
     ...failed.map(({ id, kind, said }) => `| \`${id}\` | ${kind} | ${cell(said)} | ${cell(known[id] ?? '**not known**')} |`), '',
   ].join('\n');
@@ -95,10 +127,10 @@ function render(tests, known) {
 
 const known = JSON.parse(readFileSync(join(here, 'known-differences.json'), 'utf8'));
 const port = await freePort();
-const origin = await startOrigin(port);
+await startOrigin(port);
 const tests = await judge(await runClient(port));
-origin.kill();
-writeFileSync(join(here, 'STATUS.md'), render(tests, known));
+for (const child of children) child.kill('SIGKILL');
+if (!embedded) writeFileSync(join(here, 'STATUS.md'), render(tests, known));
 const judged = tests.filter(({ kind }) => KINDS.includes(kind));
 const problems = [
   ...judged.filter(({ id, passed }) => !passed && !(id in known)).map(({ id, said }) => `${id} does not pass: ${said}`),
