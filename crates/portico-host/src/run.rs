@@ -130,6 +130,7 @@ fn take_over(start: Start, received: Received) -> Result<Ended, Failure> {
     require_all(host.open_configured())?;
     // Until this one serves, the old one decides about them.
     host.applications.pause();
+    host.applications.expect_old_host();
     host.adopt_workers();
     live(host, StdListener::from(control), Some(channel))
 }

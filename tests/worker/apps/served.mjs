@@ -9,6 +9,7 @@ const server = http.createServer(async (request, response) => {
   if (request.url === '/recycle') await recycle('asked to');
   if (request.url === '/crash') process.exit(7);
   if (request.url === '/slow') await wait(100);
+  if (request.url === '/slower') await wait(3000);
   response.end(`${process.pid} ${process.env.PORTICO_INSTANCE} ${process.argv.slice(2).join(' ')}`);
 });
 server.listen(Number(process.env.PORT), '127.0.0.1', () => console.log(`listening ${process.pid}`));

@@ -64,6 +64,19 @@ impl Applications {
         self.is_paused = true;
     }
 
+    /// The host that this one has been started by still has requests.
+    pub(crate) fn expect_old_host(&mut self) {
+        self.old_host = rustix::process::getppid();
+    }
+
+    /// Whether that host has not ended: as long as it lives it is the parent of this process.
+    pub(super) fn old_host_lives(&mut self) -> bool {
+        if self.old_host != rustix::process::getppid() {
+            self.old_host = None;
+        }
+        self.old_host.is_some()
+    }
+
     /// From now on this host decides about workers.
     pub(crate) fn resume(&mut self) {
         self.is_paused = false;
@@ -178,7 +191,7 @@ impl Entry {
                 let within = specification.policy.start_timeout.unwrap_or(RETURN_WITHIN);
                 life.returns_until = Some(now + within);
             }
-            life.drains_elsewhere = phase == Phase::Draining;
+            life.drains_elsewhere = true;
             tracing::info!(
                 application = specification.name,
                 slot,

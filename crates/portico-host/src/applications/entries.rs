@@ -6,6 +6,7 @@ use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use portico_supervisor::{Action, Application, Exit, Phase, WorkerId};
+use rustix::process::Pid;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use tokio::task::spawn_local;
@@ -32,6 +33,8 @@ pub(crate) struct Applications {
     /// Numbers of the last connection of a process, and of the last question to one.
     pub(super) last_speaker: u64,
     pub(super) last_question: u64,
+    /// The process that this one takes over from: it finishes the requests that it has.
+    pub(super) old_host: Option<Pid>,
     /// Another host decides about workers, not yet or not any more this one.
     pub(super) is_paused: bool,
     /// What is written down for the next host is not true any more.
@@ -73,6 +76,7 @@ impl Applications {
             stop_reading: watch::Sender::new(false),
             last_speaker: 0,
             last_question: 0,
+            old_host: None,
             is_paused: false,
             has_changed: false,
             has_record: false,
@@ -304,6 +308,7 @@ impl Host {
         if !self.applications.entries.values().any(is_draining) {
             return;
         }
+        let old_host_lives = self.applications.old_host_lives();
         // Asked of the shards behind what told them that the members leave: nothing new can come any more.
         let totals = self.totals();
         for entry in self.applications.entries.values_mut() {
@@ -313,7 +318,7 @@ impl Host {
                 .map(|worker| worker.id)
                 .filter(|id| {
                     let life = entry.lives.get(id);
-                    if life.is_some_and(|life| life.drains_elsewhere) {
+                    if old_host_lives && life.is_some_and(|life| life.drains_elsewhere) {
                         return false;
                     }
                     let registrations = life.iter().flat_map(|life| &life.registrations);

@@ -56,7 +56,7 @@ pub(super) struct Life {
     pub(super) requests_before: u64,
     /// Until when it has time to register with this host, after that before.
     pub(super) returns_until: Option<Instant>,
-    /// What it has in flight it has of the host before this one, which does not tell.
+    /// It may have requests of the host before this one, which does not tell.
     pub(super) drains_elsewhere: bool,
     /// It has had so many requests that it is being replaced.
     pub(super) is_used_up: bool,
