@@ -4,17 +4,14 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
 import { describe, test } from 'node:test';
-import { curl, request } from '../support/clients.mjs';
+import { curl, eventually, request } from '../support/clients.mjs';
 import { startLoad } from '../support/load.mjs';
 import { startHost } from '../support/start-host.mjs';
 
 const APP = 'host/apps/member.cjs';
+/** How long what must come may take on a busy machine. */
+const LIMIT_MS = 60_000;
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
-
-/** Resolves when `isSo` does with true. */
-async function until(isSo) {
-  while (!(await isSo())) await pause(20);
-}
 
 /**
  * Pipelines `count` requests, uploads and others in turn, of which the last has sent half of its body. `finish` sends
@@ -48,7 +45,8 @@ describe('kill -9', () => {
       const member = await host.member(APP, `http://*:${host.port}/`);
       const asked = request(`${host.url}/${action}`).then(({ status }) => status, () => 'broken');
       if (action !== 'die') {
-        await pause(300);
+        if (expected === 'broken') await eventually(async () => (await host.status()).bytes_written > 0, 'the answer has begun', LIMIT_MS);
+        else await host.hasTaken(member, 1);
         await member.kill('SIGKILL');
       }
       assert.equal(await asked, expected);
@@ -65,7 +63,7 @@ describe('kill -9', () => {
       outgoing.on('response', (response) => resolve(response.resume().statusCode));
       outgoing.on('error', () => resolve('broken'));
     });
-    await pause(300);
+    await host.hasTaken(member, 1);
     await member.kill('SIGKILL');
     assert.equal(await status, 502);
     outgoing.destroy();
@@ -75,9 +73,12 @@ describe('kill -9', () => {
     const host = await startHost(t);
     const busy = await host.member(APP, `http://*:${host.port}/`, { args: ['busy'] });
     const blocked = request(`${host.url}/busy?ms=30000`).then(({ status }) => status);
-    await pause(300);
+    await host.hasTaken(busy, 1);
     const waiting = Array.from({ length: 20 }, () => curl(`${host.url}/name`));
-    await pause(300);
+    await eventually(async () => {
+      const [{ waiting: queued, processes: [{ untaken }] }] = (await host.status()).prefixes;
+      return queued + untaken === 20;
+    }, 'all wait', LIMIT_MS);
     await host.member(APP, `http://*:${host.port}/`, { args: ['other'] });
     await busy.kill('SIGKILL');
     assert.deepEqual(new Set(await Promise.all(waiting)), new Set(['other']));
@@ -87,15 +88,16 @@ describe('kill -9', () => {
   test('a request that moves to a process which has later ones of its connection is answered before them', async (t) => {
     const host = await startHost(t);
     const first = await host.member(APP, `http://*:${host.port}/`);
+    const given = async () => (await host.processes()).reduce((sum, { requests }) => sum + requests, 0);
     const lost = [request(`${host.url}/busy?ms=30000`)];
-    await pause(300);
+    await host.hasTaken(first, 1);
     await host.member(APP, `http://*:${host.port}/`);
     // Both have as much to do: of the next requests each gets every second one.
     for (let count = 0; count < 3; count++) lost.push(request(`${host.url}/never`));
     for (const one of lost) one.catch(() => undefined);
-    await pause(300);
+    await eventually(async () => await given() === 4, 'all are given to a process', LIMIT_MS);
     const bodies = [6, 7].map((count) => pipeline(host.port, count));
-    await pause(500);
+    await eventually(async () => await given() === 4 + 6 + 7, 'those of the connections, too', LIMIT_MS);
     await first.kill('SIGKILL');
     for (const { finish, count, uploads } of bodies) {
       const text = await finish();
@@ -111,21 +113,20 @@ describe('kill -9', () => {
   ]) {
     test(`${name} that moves to a process which has answered the last of its connection is answered, too`, { timeout: 60_000 }, async (t) => {
       const host = await startHost(t);
-      const processOf = async (pid) => (await host.status()).prefixes[0].processes.find((process) => process.pid === pid);
       const stopped = await host.member(APP, `http://*:${host.port}/`);
       stopped.child.kill('SIGSTOP');
       const socket = net.connect(host.port, '127.0.0.1').setEncoding('latin1');
       let text = '';
       socket.on('data', (part) => (text += part));
       socket.write(first);
-      await until(async () => (await processOf(stopped.pid)).untaken === 1);
+      await eventually(async () => (await host.processes())[0].untaken === 1, 'it waits for the stopped process', LIMIT_MS);
       const other = await host.member(APP, `http://*:${host.port}/`, { args: ['name'] });
       // It looks at its socket, which ends behind the answer.
       socket.write('GET /facts HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
-      await until(async () => {
-        const { requests, in_flight: inFlight } = await processOf(other.pid);
+      await eventually(async () => {
+        const { requests, in_flight: inFlight } = (await host.processes()).find(({ pid }) => pid === other.pid);
         return requests === 1 && inFlight === 0;
-      });
+      }, 'the other process has answered', LIMIT_MS);
       const closed = once(socket, 'close');
       await stopped.kill('SIGKILL');
       await closed;

@@ -91,8 +91,7 @@ describe('bodies and streams', () => {
     const member = await host.member(APP, `http://*:${host.port}/`);
     const socket = net.connect(host.port, '127.0.0.1');
     socket.write('GET /aborted HTTP/1.1\r\nHost: x\r\n\r\n');
-    await eventually(async () => (await host.status()).prefixes?.[0]?.in_flight !== 0, 'it arrives').catch(() => undefined);
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await host.hasTaken(member, 1);
     socket.destroy();
     await eventually(() => /aborted/.test(member.output()) && /closed/.test(member.output()), 'the process hears of it');
   });
@@ -126,7 +125,7 @@ describe('leaving', () => {
     const host = await startHost(t);
     const member = await host.member(APP, `http://*:${host.port}/`, { args: ['first'] });
     const slow = curl(`${host.url}/slow?ms=500`);
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    await host.hasTaken(member, 1);
     await member.kill('SIGTERM');
     assert.equal(await slow, 'first');
     assert.deepEqual(await member.ended, [0, null]);

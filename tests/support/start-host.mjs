@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { endChild, hear, startNode } from './child.mjs';
+import { eventually } from './clients.mjs';
 import { freePort } from './free-port.mjs';
 import { testsFolder } from './mode.mjs';
 
@@ -19,7 +20,8 @@ export const portico = process.env.PORTICO_PROGRAM ?? join(testsFolder, '../targ
 
 /**
  * Starts a host and resolves once it takes registrations, with `{ port, url, socket, folder, child, cli, member,
- * status, output, stop }`. `port` is one that is free; `configuration` is the text of a portico.toml.
+ * status, processes, hasTaken, output, stop }`. `port` is one that is free; `configuration` is the text of a portico.toml.
+ * `hasTaken(member, requests)` resolves when a process has been given so many requests, and has taken what it was given.
  */
 export async function startHost(t, { configuration = '', args = [], env = {} } = {}) {
   assert.ok(existsSync(portico), `${portico} is missing: run make build`);
@@ -39,6 +41,11 @@ export async function startHost(t, { configuration = '', args = [], env = {} } =
     cli: (...words) => run(portico, [...words, '--socket', socket], { env: own }),
     status: async () => JSON.parse((await host.cli('status', '--json')).stdout),
     member: (app, prefix, options) => startMember(host, app, prefix, options),
+    processes: async () => (await host.status()).prefixes.flatMap(({ processes }) => processes),
+    hasTaken: (member, requests) => eventually(async () => {
+      const found = (await host.processes()).find(({ pid }) => pid === member.pid);
+      return found?.requests >= requests && found.untaken === 0;
+    }, `the process has taken ${requests} requests`, START_LIMIT_MS),
   };
   t.after(async () => {
     for (const member of host.members) await member.kill();
