@@ -5,6 +5,7 @@ import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import https from 'node:https';
+import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -248,11 +249,30 @@ describe('going', () => {
     });
   }
 
+  test('status --requests says who has a request, and what it waits for', async (t) => {
+    const host = await startHost(t);
+    const member = await host.member(APP, `http://*:${host.port}/`);
+    const found = async () => JSON.parse((await host.cli('status', '--requests', '--json')).stdout);
+    assert.deepEqual((await found()).requests, []);
+    const socket = net.connect(host.port, '127.0.0.1');
+    t.after(() => socket.destroy());
+    socket.write('POST /never HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n12345');
+    await host.hasTaken(member, 1);
+    const { processes, requests } = await found();
+    assert.deepEqual([...new Set(processes.map(({ pid }) => pid))], [member.pid]);
+    assert.ok(processes.some(({ state }) => /, 0 bytes not taken, 0 bytes of answers not applied, 1 in flight/.test(state)), JSON.stringify(processes));
+    const [{ pid, prefix, sequence, state, connection_state: connectionState }] = requests;
+    assert.deepEqual({ pid, prefix, sequence }, { pid: member.pid, prefix: `http://*:${host.port}/`, sequence: 1 });
+    assert.match(state, /^with its process, its body arrives, answer Awaited/);
+    assert.match(connectionState, /^in a body with 5 bytes to come, 0 bytes kept, request 1 came last, 1 in work/);
+    assert.match((await host.cli('status', '--requests')).stdout, new RegExp(`process ${member.pid}, since \\d+ ms: with its process`));
+  });
+
   test('stop lets requests in flight finish', async (t) => {
     const host = await startHost(t);
-    await host.member(APP, `http://*:${host.port}/`, { args: ['done'] });
+    const member = await host.member(APP, `http://*:${host.port}/`, { args: ['done'] });
     const slow = curl(`${host.url}/slow?ms=800`);
-    await pause(200);
+    await host.hasTaken(member, 1);
     const stopped = promisify(execFile)(portico, ['stop', '--socket', host.socket], { env: host.env });
     assert.equal(await slow, 'done');
     await stopped;

@@ -46,6 +46,12 @@ impl Sleeper {
         self.asleep.swap(0, Ordering::AcqRel);
     }
 
+    /// Whether it sleeps or is about to, for whoever looks at both sides. Says nothing of what was published.
+    #[must_use]
+    pub fn is_asleep(&self) -> bool {
+        self.asleep.load(Ordering::Relaxed) != 0
+    }
+
     /// Waker: call this after publishing. Whether the other side must be woken; only one of several callers gets
     /// `true`.
     #[must_use]

@@ -185,6 +185,9 @@ pub(crate) struct StatusArguments {
     /// Show it again every second, until interrupted
     #[arg(long)]
     pub(crate) watch: bool,
+    /// Show every request in flight and what it waits for, and each process's channel
+    #[arg(long)]
+    pub(crate) requests: bool,
 }
 
 /// `portico cache`.

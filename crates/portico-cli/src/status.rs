@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use portico_host::protocol::Request;
-use portico_host::status::{PrefixStatus, ProcessStatus, Status};
+use portico_host::status::{PrefixStatus, ProcessStatus, Requests, Status};
 
 use crate::arguments::StatusArguments;
 use crate::ask::ask;
@@ -19,6 +19,21 @@ const STUCK_SECONDS: u64 = 2;
 pub(crate) fn run(socket: Option<&Path>, arguments: &StatusArguments) -> Result<(), Failed> {
     let style = Style::of_output();
     loop {
+        if arguments.requests {
+            let answer = ask(socket, &Request::Requests, Some(PATIENCE))?;
+            let requests = answer.requests.unwrap_or_default();
+            if arguments.json {
+                show::json(&requests)?;
+            } else {
+                let clear = if arguments.watch { style.clear() } else { "" };
+                show::line(&format!("{clear}{}", requests_text(&requests, style)))?;
+            }
+            if !arguments.watch {
+                return Ok(());
+            }
+            std::thread::sleep(EVERY);
+            continue;
+        }
         let answer = ask(socket, &Request::Status, Some(PATIENCE))?;
         let status = answer.status.unwrap_or_default();
         if arguments.json {
@@ -101,6 +116,34 @@ fn text(status: &Status, style: Style) -> String {
     for prefix in &status.prefixes {
         lines.push(String::new());
         lines.extend(prefix_lines(prefix, style));
+    }
+    lines.join("\n")
+}
+
+fn requests_text(found: &Requests, style: Style) -> String {
+    let mut lines = Vec::new();
+    for process in &found.processes {
+        let name = style.strong(&format!("process {}", process.pid));
+        lines.push(format!(
+            "{name} on shard {}: {}",
+            process.shard, process.state
+        ));
+    }
+    for request in &found.requests {
+        let name = format!("{:x}/{}", request.connection, request.sequence);
+        lines.push(format!(
+            "{} on shard {} of {}, process {}, since {} ms: {}; {}",
+            style.strong(&name),
+            request.shard,
+            printable(&request.prefix),
+            request.pid,
+            request.idle_ms,
+            request.state,
+            style.dim(&request.connection_state),
+        ));
+    }
+    if found.requests.is_empty() {
+        lines.push("no request is in flight".into());
     }
     lines.join("\n")
 }

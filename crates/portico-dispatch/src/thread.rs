@@ -19,7 +19,9 @@ use crate::host_wide::HostWide;
 use crate::limits::{CONCURRENT_STREAMS, MAX_HEADER_SIZE};
 use crate::member::Member;
 use crate::shard_loop::Loop;
-use crate::{BrokenMember, Endpoint, LeftBehind, MemberId, NewMember, Routes, ShardStats};
+use crate::{
+    BrokenMember, Endpoint, Inspection, LeftBehind, MemberId, NewMember, Routes, ShardStats,
+};
 
 /// One engine thread of a host. Its methods post to the thread and wait for its answer, well under a millisecond unless
 /// the thread is in the midst of much work. Dropping it closes all connections and ends the thread.
@@ -251,6 +253,17 @@ impl ShardThread {
     #[must_use]
     pub fn stats(&self) -> ShardStats {
         self.ask(|own| own.stats()).recv().unwrap_or_default()
+    }
+
+    /// Every request in flight, and what it waits for.
+    #[must_use]
+    pub fn inspect(&self) -> Inspection {
+        self.ask(|own| {
+            own.dispatcher.update_clock();
+            own.dispatcher.inspect(&mut own.shard)
+        })
+        .recv()
+        .unwrap_or_default()
     }
 
     /// For a watchdog.

@@ -242,6 +242,14 @@ impl Connection {
         matches!(self.protocol, Protocol::H1(_)) && self.transport.queued() == 0
     }
 
+    /// Where its protocol stands, in words.
+    pub(crate) fn inspect_protocol(&self) -> String {
+        match &self.protocol {
+            Protocol::H1(protocol) => protocol.inspect(),
+            _ => "HTTP/2".into(),
+        }
+    }
+
     /// Whether it has not been taken over as a byte stream.
     pub(crate) fn is_http(&self) -> bool {
         on_protocol!(&self.protocol, protocol => protocol.is_http())

@@ -13,6 +13,7 @@ mod events;
 mod exchanges;
 mod heads;
 mod input;
+mod inspection;
 mod parsing;
 mod receiving;
 mod responding;

@@ -3,6 +3,7 @@
 mod accepting;
 mod commands;
 mod ending;
+mod inspection;
 mod listening;
 mod own_requests;
 mod pace_check;

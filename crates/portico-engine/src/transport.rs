@@ -184,6 +184,11 @@ impl Transport {
         self.scheduled = false;
     }
 
+    /// Whether the connection is in the list of work.
+    pub(crate) fn is_scheduled(&self) -> bool {
+        self.scheduled
+    }
+
     /// `PAUSE` and `RESUME` of the connection.
     pub(crate) fn set_paused(&mut self, paused: bool) {
         self.pauses = self.pauses.wrapping_add(u32::from(paused));

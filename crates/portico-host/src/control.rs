@@ -265,6 +265,14 @@ impl Control {
                     ..Answer::default()
                 })
             }
+            Request::Requests => {
+                Host::check_master(peer)?;
+                let requests = Some(self.host.borrow().requests());
+                Ok(Answer {
+                    requests,
+                    ..Answer::default()
+                })
+            }
             Request::Reserve(command) => self.host.borrow_mut().reserve(peer, command),
             Request::Cache(command) => {
                 if command != CacheCommand::Status {

@@ -39,6 +39,8 @@ pub enum Request {
     },
     /// Tell what there is: [`Answer::status`].
     Status,
+    /// Tell every request in flight and what it waits for: [`Answer::requests`].
+    Requests,
     /// End the host.
     Stop {
         /// How long connections may take to finish, milliseconds. Absent: as configured.
@@ -169,6 +171,9 @@ pub struct Answer {
     /// Of `status`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<crate::status::Status>,
+    /// Of `requests`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<crate::status::Requests>,
     /// Of `reserve list`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reservations: Option<Vec<ReservationRecord>>,

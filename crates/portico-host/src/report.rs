@@ -2,9 +2,14 @@
 
 use std::time::Instant;
 
+use portico_dispatch::MemberId;
+
 use crate::host::{Host, Phase};
 use crate::registry::Queue;
-use crate::status::{ListenerStatus, PrefixStatus, ProcessStatus, Status, Totals};
+use crate::status::{
+    ListenerStatus, PrefixStatus, ProcessChannel, ProcessStatus, RequestStatus, Requests, Status,
+    Totals,
+};
 use crate::users::UserNames;
 
 impl Host {
@@ -65,6 +70,43 @@ impl Host {
             listeners: listeners.chain(unopened).collect(),
             prefixes: self.prefixes(&totals),
         }
+    }
+
+    /// `portico status --requests`.
+    pub(crate) fn requests(&self) -> Requests {
+        let pid_of = |id: &MemberId| {
+            let member = self.registry.members().get(id);
+            member.map_or(0, |member| member.process.pid)
+        };
+        let mut found = Requests::default();
+        for (shard, thread) in self.shards.iter().enumerate() {
+            let inspection = thread.inspect();
+            found
+                .processes
+                .extend(inspection.members.into_iter().map(|member| ProcessChannel {
+                    shard,
+                    pid: pid_of(&member.member),
+                    state: member.state,
+                }));
+            found
+                .requests
+                .extend(inspection.requests.into_iter().map(|request| {
+                    RequestStatus {
+                        shard,
+                        connection: request.connection,
+                        sequence: request.sequence,
+                        prefix: request
+                            .queue
+                            .and_then(|id| self.registry.queues().get(&id))
+                            .map_or_else(String::new, |queue| queue.prefix.to_string()),
+                        pid: request.member.as_ref().map_or(0, pid_of),
+                        idle_ms: request.idle_ms,
+                        state: request.state,
+                        connection_state: request.connection_state,
+                    }
+                }));
+        }
+        found
     }
 
     fn prefixes(&self, totals: &Totals) -> Vec<PrefixStatus> {

@@ -137,6 +137,50 @@ pub struct ProcessStatus {
     pub requests_per_second: f64,
 }
 
+/// What is in flight, for whoever looks for a request that hangs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Requests {
+    /// The processes on each shard, and their channels.
+    pub processes: Vec<ProcessChannel>,
+    /// Requests that are not answered completely, and bodies and byte streams that outlast theirs.
+    pub requests: Vec<RequestStatus>,
+}
+
+/// The channel between a process and one shard.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ProcessChannel {
+    /// Number of the shard, from 0.
+    pub shard: usize,
+    /// Process id.
+    pub pid: i32,
+    /// Where it stands, in words.
+    pub state: String,
+}
+
+/// A request in flight.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RequestStatus {
+    /// Number of the shard, from 0.
+    pub shard: usize,
+    /// Number of its connection.
+    pub connection: u32,
+    /// Its number on the connection; 0: a byte stream.
+    pub sequence: u32,
+    /// Its prefix; empty of a body or a byte stream that outlasts its request.
+    pub prefix: String,
+    /// The process that has it; 0: none.
+    pub pid: i32,
+    /// Milliseconds since its process got it, or the last part of its body.
+    pub idle_ms: u64,
+    /// Where it stands, in words.
+    pub state: String,
+    /// Where its connection stands, in words.
+    pub connection_state: String,
+}
+
 /// Sums over the shards.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Totals {

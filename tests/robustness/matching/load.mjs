@@ -54,13 +54,18 @@ class Ledger {
     this.#deaths.push({ pid, time: Date.now() });
   }
 
-  /** Ends the visits that have stood still for too long. */
-  endHangs() {
+  /** Ends the visits that have stood still for too long. `explain` resolves with what the server has in work. */
+  endHangs(explain) {
     for (const [one, seen] of this.visits) {
       if (one.progress !== seen.progress) Object.assign(seen, { progress: one.progress, since: Date.now() });
       else if (Date.now() - seen.since > HANG_MS) {
-        this.faults.push(`hangs: ${one.state}; processes died: ${this.#deaths.map(({ pid, time }) => `${pid} ${Date.now() - time} ms ago`).join(', ') || 'none'}`);
-        one.leave();
+        seen.since = Infinity;
+        const deaths = this.#deaths.map(({ pid, time }) => `${pid} ${Date.now() - time} ms ago`).join(', ') || 'none';
+        const fault = `hangs: ${one.state}; processes died: ${deaths}`;
+        void explain().then((found) => {
+          this.faults.push(`${fault}\n${found}`);
+          one.leave();
+        });
       }
     }
   }
@@ -72,16 +77,16 @@ class Ledger {
 
 /**
  * Keeps `connections` visits going until `stop()`, which resolves with the ledger when the last has ended. `endpoint`:
- * `{ port, folder }`. The visits follow from `seed`.
+ * `{ port, folder }`. The visits follow from `seed`. `explain` is asked where one hangs.
  */
-export function startMatching(endpoint, { connections = 32, seed = 1 }) {
+export function startMatching(endpoint, { connections = 32, seed = 1, explain = async () => '' }) {
   const ledger = new Ledger();
   const random = randomFrom(seed);
   let [stopping, id] = [false, 0];
   const workers = Array.from({ length: connections }, async () => {
     while (!stopping) await visit(endpoint.port, endpoint.folder, planVisit(random, () => String(++id).padStart(8, '0')), ledger);
   });
-  const watcher = setInterval(() => ledger.endHangs(), 500);
+  const watcher = setInterval(() => ledger.endHangs(explain), 500);
   return {
     ledger,
     stop: async () => {

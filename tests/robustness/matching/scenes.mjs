@@ -42,8 +42,9 @@ async function hosted({ ms, seed }) {
   const start = () => startApp(preload, `http://*:${host.port}/app/`, host.env);
   const members = await Promise.all(Array.from({ length: MEMBERS }, start));
   const leaving = new Set();
+  const explain = () => host.cli('status', '--requests').then(({ stdout }) => stdout, (error) => error.message);
   try {
-    const load = startMatching({ port: host.port, folder: '/app/' }, { seed });
+    const load = startMatching({ port: host.port, folder: '/app/' }, { seed, explain });
     const turnover = [
       every(KILL_EVERY_MS, ms, async () => {
         const victim = members.shift();
