@@ -1,5 +1,5 @@
 /**
- * `require('portico')`: puts the engine under Node's `http` and `https`, for the whole process or beside them.
+ * `require('portico')`: puts the engine under Node's `http` and `https` (and `http2`), for the whole process or beside them.
  */
 
 import { cacheOf, type Cache } from './cache';
@@ -12,6 +12,7 @@ export { slipstream } from './slipstream';
 
 type Http = typeof import('node:http');
 type Https = typeof import('node:https');
+type Http2 = typeof import('node:http2');
 
 /** A function that gives a module, and can put it in the place of Node's own. */
 export interface ModuleOf<Module> {
@@ -29,6 +30,11 @@ export const http: ModuleOf<Http> = Object.assign(() => instance().http(), {
 /** `node:https` on the engine. */
 export const https: ModuleOf<Https> = Object.assign(() => instance().https(), {
   slipstream: () => instance().replace('https'),
+});
+
+/** `node:http2` on the engine. Its client is Node's. */
+export const http2: ModuleOf<Http2> = Object.assign(() => instance().http2(), {
+  slipstream: () => instance().replace('http2'),
 });
 
 /**

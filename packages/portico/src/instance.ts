@@ -23,12 +23,11 @@ export interface Instance {
   /** A module object of the shape of `node:http` whose server side is the engine's; always the same one. */
   http(): Http;
   https(): Https;
-  /** The same of `node:http2`, whose own module stays as it is. */
   http2(): Http2;
   /** Asks the process host for a new process in the place of this one. */
   recycle(reason?: string): Promise<void>;
-  /** Puts the engine's server side into `node:http` or `node:https` itself. A second call does nothing. */
-  replace(name: 'http' | 'https'): void;
+  /** Puts the engine's server side into `node:http`, `node:https` or `node:http2` itself. A second call does nothing. */
+  replace(name: 'http' | 'https' | 'http2'): void;
   /** What the engine keeps of answers. */
   cache(): Store;
 }
@@ -129,9 +128,10 @@ class EngineInstance implements Instance {
     return this.#http2;
   }
 
-  replace(name: 'http' | 'https'): void {
+  replace(name: 'http' | 'https' | 'http2'): void {
     if (this.#replaced.has(name)) return;
     this.#replaced.add(name);
+    if (name === 'http2') return replaceHttp2();
     // The module objects are copies of Node's exports: make them before those are written to.
     this.http();
     this.https();
@@ -169,6 +169,19 @@ function serverSideOfHttp2(): Partial<Http2> {
   // eslint-disable-next-line @typescript-eslint/no-require-imports
   const { createSecureServer, createServer } = require('./http2/index') as Http2;
   return { createSecureServer, createServer } as Partial<Http2>;
+}
+
+/** Puts ours into `node:http2`. They are loaded where a server is made: few programs have one. */
+function replaceHttp2(): void {
+  // Before Node's own can't be found there any more.
+  // eslint-disable-next-line @typescript-eslint/no-require-imports
+  require('./node/http2-servers');
+  const lazy = {
+    createServer: (...args: unknown[]) => Reflect.apply(serverSideOfHttp2().createServer as () => object, undefined, args),
+    createSecureServer: (...args: unknown[]) => Reflect.apply(serverSideOfHttp2().createSecureServer as () => object, undefined, args),
+  };
+  Object.assign(nodeHttp2(), lazy);
+  syncBuiltinESMExports();
 }
 
 /** A copy of a module's exports, accessors included, with some of them replaced. */

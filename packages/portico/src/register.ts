@@ -1,6 +1,6 @@
 /**
  * `portico/register`: `node --import portico/register app.js`, `--require`, or the program's first import.
- * Replaces the server side of `node:http` and `node:https`. Threads and cluster workers inherit the command line's
+ * Replaces the server side of `node:http` and `node:https`, and with `PORTICO_HTTP2=1` that of `node:http2`. Threads and cluster workers inherit the command line's
  * preloads, so they are served as well.
  */
 

@@ -77,7 +77,7 @@ test('fields that HTTP/2 forbids are refused with Node\'s errors', async (t) => 
   const server = createServer();
   const codes = [];
   server.on('stream', (stream) => {
-    const wrong = [{ connection: 'close' }, { ':path': '/' }, { 'content-type': ['a', 'b'] }, { 'bad name': 'x' }, { ':status': 700 }, { 'x-a': 'line\nbreak' }];
+    const wrong = [{ connection: 'close' }, { ':path': '/' }, { 'content-type': ['a', 'b'] }, { 'bad name': 'x' }, { ':status': 700 }];
     for (const headers of wrong) {
       try {
         stream.respond(headers);
@@ -85,13 +85,15 @@ test('fields that HTTP/2 forbids are refused with Node\'s errors', async (t) => 
         codes.push(error.code);
       }
     }
-    stream.respond();
+    // As from Node, of which clients drop such a field.
+    stream.respond({ 'x-a': 'line\r\nx-b: break', 'x-c': 'c' });
     stream.end();
   });
   const { client } = await listen(t, server);
-  assert.equal((await ask(client)).status, 200);
+  const { status, headers } = await ask(client);
+  assert.deepEqual([status, headers['x-a'], headers['x-b'], headers['x-c']], [200, undefined, undefined, 'c']);
   assert.deepEqual(codes, ['ERR_HTTP2_INVALID_CONNECTION_HEADERS', 'ERR_HTTP2_INVALID_PSEUDOHEADER', 'ERR_HTTP2_HEADER_SINGLE_VALUE',
-    'ERR_INVALID_HTTP_TOKEN', 'ERR_HTTP2_STATUS_INVALID', 'ERR_INVALID_CHAR']);
+    'ERR_INVALID_HTTP_TOKEN', 'ERR_HTTP2_STATUS_INVALID']);
 });
 
 test('bodies are streams with back-pressure both ways', async (t) => {

@@ -234,3 +234,23 @@ test('responses have the members of their own that the page about compatibility 
   const named = [...list.matchAll(/`(\w+)`/g)].map(([, name]) => name);
   assert.deepEqual(named.filter((name) => all.includes(name)).sort(), own.sort());
 });
+
+test('node:http2 is replaced where HTTP/2 is asked for, for require and import', async (t) => {
+  const use = `
+    const server = createServer((request, response) => response.end(request.httpVersion));
+    server.listen(0, '127.0.0.1', () => {
+      const client = connect('http://127.0.0.1:' + server.address().port);
+      client.request().setEncoding('utf8').on('data', (text) => {
+        console.log(Object.getPrototypeOf(server).hasOwnProperty('_handle') ? 'engine' : 'node', text);
+        client.close();
+        server.close();
+      });
+    });`;
+  const folder = project(t, { 'app.cjs': `const { createServer, connect } = require('http2');${use}`, 'app.mjs': `import { createServer, connect } from 'node:http2';${use}` });
+  for (const app of ['app.cjs', 'app.mjs']) {
+    for (const [setting, stdout] of [['1', 'engine 2.0\n'], ['', 'node 2.0\n']]) {
+      const result = await run(folder, ['--import', 'portico/register', app], { ...REQUIRED, PORTICO_HTTP2: setting });
+      assert.deepEqual(result, { code: 0, stdout, stderr: '' });
+    }
+  }
+});

@@ -2,6 +2,7 @@
 
 import { inspect } from 'node:util';
 import { nodeError } from '../node/error';
+import { nghttpError } from './stock';
 
 /** Of each code: the message, and the class if it is not `Error`. */
 const MESSAGES = {
@@ -15,11 +16,23 @@ const MESSAGES = {
   ERR_HTTP2_PUSH_DISABLED: ['HTTP/2 client has disabled push streams'],
   ERR_HTTP2_SEND_FILE: ['Directories cannot be sent'],
   ERR_HTTP2_SEND_FILE_NOSEEK: ['Offset or length can only be specified for regular files'],
+  ERR_HTTP2_NESTED_PUSH: ['A push stream cannot initiate another push stream.'],
+  ERR_HTTP2_OUT_OF_STREAMS: ['No stream ID is available because maximum stream ID has been reached'],
+  ERR_HTTP2_NO_SOCKET_MANIPULATION: ['HTTP/2 sockets should not be directly manipulated (e.g. read and written)'],
+  ERR_HTTP2_SOCKET_UNBOUND: ['The socket has been disconnected from the Http2Session'],
+  ERR_HTTP2_PING_CANCEL: ['HTTP2 ping cancelled'],
+  ERR_HTTP2_PING_LENGTH: ['HTTP2 ping payload must be 8 bytes', RangeError],
+  ERR_HTTP2_MAX_PENDING_SETTINGS_ACK: ['Maximum number of pending settings acknowledgements'],
+  ERR_HTTP2_ALTSVC_INVALID_ORIGIN: ['HTTP/2 ALTSVC frames require a valid origin', TypeError],
+  ERR_HTTP2_ALTSVC_LENGTH: ['HTTP/2 ALTSVC frames are limited to 16382 bytes', TypeError],
+  ERR_HTTP2_INVALID_ORIGIN: ['HTTP/2 ORIGIN frames require a valid origin', TypeError],
+  ERR_HTTP2_ORIGIN_LENGTH: ['HTTP/2 ORIGIN frames are limited to 16382 bytes', TypeError],
 } as const;
 
 /** An error whose message says all. */
 export function http2Error(code: keyof typeof MESSAGES): Error {
-  return nodeError(code, MESSAGES[code][0]);
+  const [message, Class = Error]: readonly [string, (typeof RangeError | typeof TypeError)?] = MESSAGES[code];
+  return nodeError(code, message, Class);
 }
 
 /** `ERR_HTTP2_STATUS_INVALID`. */
@@ -65,6 +78,32 @@ export function streamError(name: string): Error {
 /** `ERR_HTTP2_SESSION_ERROR`. */
 export function sessionError(code: number): Error {
   return nodeError('ERR_HTTP2_SESSION_ERROR', `Session closed with error code ${code}`);
+}
+
+/** Numbers that nghttp2 has for what a session ends with. */
+const NGHTTP2_ERRORS: Readonly<Record<number, number>> = { 1: -505, 3: -524, 5: -510, 6: -522, 9: -523, 11: -904 };
+const BAD_PREFACE = -903;
+
+/** `ERR_HTTP2_ERROR`: the session was ended for what the client has sent. */
+export function protocolError(code: number, isPreface = false): Error {
+  const errno = isPreface ? BAD_PREFACE : NGHTTP2_ERRORS[code] ?? -505;
+  return nghttpError(errno) ?? Object.assign(nodeError('ERR_HTTP2_ERROR', 'Protocol error'), { errno });
+}
+
+/** `ERR_OUT_OF_RANGE`. */
+export function outOfRange(name: string, range: string, value: unknown): Error {
+  return nodeError('ERR_OUT_OF_RANGE', `The value of "${name}" is out of range. It must be ${range}. Received ${withSeparators(value)}`, RangeError);
+}
+
+/** `ERR_INVALID_CHAR`. */
+export function invalidCharacter(name: string): Error {
+  return nodeError('ERR_INVALID_CHAR', `Invalid character in ${name}`, TypeError);
+}
+
+/** As Node writes large numbers in messages. */
+function withSeparators(value: unknown): string {
+  if (typeof value !== 'number' || !Number.isInteger(value) || Math.abs(value) <= 2 ** 32) return inspect(value);
+  return String(value).replace(/\B(?=(\d{3})+$)/g, '_');
 }
 
 /** `ERR_INVALID_ARG_TYPE`; `expected` as Node words it. */

@@ -1,7 +1,7 @@
 /** Header fields of `node:http2`: objects with pseudo fields, to and from the lines of records. */
 
 import { constants, sensitiveHeaders } from 'node:http2';
-import { validateHeaderName, validateHeaderValue } from 'node:http';
+import { validateHeaderName } from 'node:http';
 import * as errors from './errors';
 
 /** As `node:http2` shows and takes them. */
@@ -28,9 +28,47 @@ export interface Head {
 }
 
 /** The head of an answer. @throws Node's errors */
-export function headOf(given: unknown, sendDate: boolean): Head {
+export function headOf(given: unknown, sendDate: boolean, isStrict: boolean): Head {
+  if (Array.isArray(given)) return headOfList(given as unknown[], sendDate, isStrict);
   const { status, sent } = statusOf(given, sendDate);
-  return { status, lines: linesOf(sent, (name) => name === ':status'), sent };
+  return { status, lines: linesOf(sent, (name) => name === ':status', isStrict), sent };
+}
+
+/** The same of names and values alternating, whose order and repetitions are sent as they are. */
+function headOfList(list: unknown[], sendDate: boolean, isStrict: boolean): Head {
+  const names = list.filter((_, at) => at % 2 === 0).map((name) => String(name).toLowerCase());
+  const values = (at: number): unknown => list[at * 2 + 1];
+  const statusAt = names.lastIndexOf(':status');
+  const status = Number(values(statusAt)) | 0 || constants.HTTP_STATUS_OK;
+  // As in Node, the program's list gets them.
+  if (statusAt < 0) list.unshift(':status', status);
+  if (sendDate && !names.includes('date')) list.push('date', new Date().toUTCString());
+  checkHead(status, status, (list as unknown as Fields)[sensitiveHeaders]);
+  return { status, lines: linesOfList(list, isStrict), sent: listAsSent(list) };
+}
+
+function listAsSent(list: unknown[]): Fields {
+  const sent = Object.create(null) as Fields;
+  for (let at = 0; at < list.length; at += 2) {
+    const name = list[at] as string;
+    const before = sent[name];
+    const value = list[at + 1];
+    if (before === undefined) sent[name] = value;
+    else if (Array.isArray(before)) before.push(value);
+    else sent[name] = [before, value];
+  }
+  return sent;
+}
+
+function linesOfList(list: readonly unknown[], isStrict: boolean): string {
+  let lines = '';
+  const seen = new Set<string>();
+  for (let at = 0; at < list.length; at += 2) {
+    const name = String(list[at]).toLowerCase();
+    lines += linesOfField(name, [list[at + 1]], (pseudo) => pseudo === ':status', isStrict && seen.has(name), isStrict);
+    seen.add(name);
+  }
+  return lines;
 }
 
 /** The same before its fields are looked at. @throws Node's errors */
@@ -39,10 +77,13 @@ export function statusOf(given: unknown, sendDate: boolean): Omit<Head, 'lines'>
   const status = Number(sent[':status']) | 0 || constants.HTTP_STATUS_OK;
   sent[':status'] = status;
   if ((sent['date'] === undefined || sent['date'] === null) && sendDate) sent['date'] = new Date().toUTCString();
-  if (status < 200 || status > 599) throw errors.invalidStatus(sent[':status']);
-  const sensitive = sent[sensitiveHeaders];
-  if (sensitive !== undefined && !Array.isArray(sensitive)) throw errors.invalidValue('headers[http2.neverIndex]', sensitive);
+  checkHead(status, sent[':status'], sent[sensitiveHeaders]);
   return { status, sent };
+}
+
+function checkHead(status: number, given: unknown, sensitive: unknown): void {
+  if (status < 200 || status > 599) throw errors.invalidStatus(given);
+  if (sensitive !== undefined && !Array.isArray(sensitive)) throw errors.invalidValue('headers[http2.neverIndex]', sensitive);
 }
 
 /** Fields as an object without a prototype; of a list, repeated ones are joined to arrays. */
@@ -60,30 +101,49 @@ export function copyOf(given: unknown, name = 'headers'): Fields {
   return fields;
 }
 
-/** Lines of fields, as records have them. Pseudo fields that are allowed have words of their own there. @throws Node's errors */
-export function linesOf(fields: Fields, allowsPseudo: (name: string) => boolean): string {
+/**
+ * Lines of fields, as records have them. Pseudo fields that are allowed have words of their own there. `isStrict`: names that
+ * a section has once may not be repeated.
+ *
+ * @throws Node's errors
+ */
+export function linesOf(fields: Fields, allowsPseudo: (name: string) => boolean, isStrict: boolean): string {
   let lines = '';
   const seen = new Set<string>();
   for (const key of Object.keys(fields)) {
     const value = fields[key];
     if (value === undefined || key === '') continue;
     const name = key.toLowerCase();
-    const values = Array.isArray(value) ? value as unknown[] : [value];
-    if (values.length === 0) continue;
-    if (SINGLE.has(name) && (values.length > 1 || seen.has(name))) throw errors.singleValue(name);
+    lines += linesOfField(name, Array.isArray(value) ? value as unknown[] : [value], allowsPseudo, seen.has(name), isStrict);
     seen.add(name);
-    if (name.startsWith(':')) {
-      if (!allowsPseudo(name)) throw errors.invalidPseudoField(name);
-      continue;
-    }
-    checkName(name, values[0]);
-    for (const one of values) {
-      const text = String(one);
-      validateHeaderValue(name, text);
-      lines += `${name}: ${text}\r\n`;
-    }
   }
   return lines;
+}
+
+function linesOfField(name: string, values: readonly unknown[], allowsPseudo: (name: string) => boolean, isRepeated: boolean, isStrict: boolean): string {
+  if (values.length === 0) return '';
+  if (SINGLE.has(name) && (isStrict || name.startsWith(':')) && (values.length > 1 || isRepeated)) throw errors.singleValue(name);
+  if (name.startsWith(':')) {
+    if (!allowsPseudo(name)) throw errors.invalidPseudoField(name);
+    return '';
+  }
+  checkName(name, values[0]);
+  let lines = '';
+  for (const value of values) {
+    const text = asSent(String(value));
+    if (text !== undefined) lines += `${name}: ${text}\r\n`;
+  }
+  return lines;
+}
+
+/**
+ * A value's bytes, one for each character, as Node sends them. Undefined: with them it is no value (RFC 9113, section 8.2.1);
+ * Node's goes out all the same, and clients drop it.
+ */
+function asSent(text: string): string | undefined {
+  if (!/[^\t\x20-\x7e\x80-\xff]/.test(text)) return text;
+  const bytes = Buffer.from(text, 'latin1').toString('latin1');
+  return /[^\t\x20-\x7e\x80-\xff]/.test(bytes) ? undefined : bytes;
 }
 
 function checkName(name: string, value: unknown): void {

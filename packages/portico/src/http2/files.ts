@@ -83,7 +83,7 @@ function send(stream: ServerHttp2Stream, fd: number, headers: Fields, options: F
     headers['content-length'] = range.length;
   }
   try {
-    stream.respond(headers, { waitForTrailers: options.waitForTrailers === true, sendDate: options.sendDate ?? true });
+    stream.respondForFile(headers, { waitForTrailers: options.waitForTrailers === true, sendDate: options.sendDate ?? true });
   } catch (error) {
     if (isOwn) fs.close(fd, () => undefined);
     stream.destroy(error as Error);
@@ -91,7 +91,7 @@ function send(stream: ServerHttp2Stream, fd: number, headers: Fields, options: F
   }
   if (range.length === 0) {
     if (isOwn) fs.close(fd, () => undefined);
-    stream.end();
+    stream.endFile();
     return;
   }
   const positions = isSeekable ? { start: range.offset, ...(range.length >= 0 && { end: range.offset + range.length - 1 }) } : {};
@@ -99,5 +99,9 @@ function send(stream: ServerHttp2Stream, fd: number, headers: Fields, options: F
   source.on('error', () => stream.close(2));
   // To destroy it closes the file, whoever opened it.
   stream.on('close', () => { if (isOwn) source.destroy(); });
-  source.pipe(stream);
+  source.on('data', (chunk) => {
+    source.pause();
+    stream.sendFileBytes(chunk as Buffer, () => void source.resume());
+  });
+  source.on('end', () => stream.endFile());
 }

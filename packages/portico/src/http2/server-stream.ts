@@ -9,16 +9,27 @@
 import { constants } from 'node:http2';
 import process = require('node:process');
 import { Duplex } from 'node:stream';
+import { format, inspect } from 'node:util';
 import { RESPONSE_FLAG_ACK, RESPONSE_FLAG_END } from '../generated/layout';
 import { WRITTEN_AT_ONCE_BYTES } from '../lane/raw-writes';
 import { byteLength, type WrittenChunk } from '../lane/writer';
+import { checkCode, checkObject } from './arguments';
+import { nameOf } from './error-names';
 import * as errors from './errors';
+import { priorityMethod } from './priority';
 import { copyOf, headOf, linesOf, type Fields } from './fields';
 import { sendFile, sendOpenFile, type FileOptions } from './files';
+import { channels } from './channels';
+import { completePush } from './pushes';
 import type { ServerHttp2Session } from './session';
+import { defineTimeout, refreshTimeout, stopTimeout } from './timeouts';
 
 const { NGHTTP2_NO_ERROR, NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR } = constants;
 const NO_CONTENT = new Set([204, 205, 304]);
+/** Type of a frame. */
+const HEADERS = 1;
+/** As nghttp2 has it. */
+const MAX_FIELDS_BYTES = 65_536;
 
 type Done = (error?: Error | null) => void;
 
@@ -65,12 +76,21 @@ export class ServerHttp2Stream extends Duplex {
   /** Records that are to be acknowledged, oldest first: their bytes, and who waits. */
   readonly #acks: { bytes: number; done: Done | null }[] = [];
   #unsentBytes = 0;
-  #timer: NodeJS.Timeout | undefined;
+  /** The connection's bytes at the timer's last end. */
+  #bytesAtTimeout = -1;
+  /** The body is a file's: what the program ends is the stream, not the body. */
+  #isFile = false;
+  /** What it was opened for. */
+  readonly #request: Fields;
+  declare setTimeout: (milliseconds: number, callback?: () => void) => this;
+  /** `setTimeout`'s value. */
+  timeout: number | undefined;
 
   constructor(session: ServerHttp2Session, id: number, headers: Fields, isComplete: boolean) {
     super({ allowHalfOpen: true, decodeStrings: false, autoDestroy: false });
     this.#id = id;
     this.#session = session;
+    this.#request = headers;
     this.endAfterHeaders = isComplete;
     this.headRequest = headers[':method'] === 'HEAD';
     // Nothing is read of itself, as in Node.
@@ -99,42 +119,61 @@ export class ServerHttp2Stream extends Duplex {
 
   get state(): object {
     if (this.destroyed) return {};
-    const { NGHTTP2_STREAM_STATE_OPEN, NGHTTP2_STREAM_STATE_HALF_CLOSED_LOCAL, NGHTTP2_STREAM_STATE_HALF_CLOSED_REMOTE } = constants;
+    const { NGHTTP2_STREAM_STATE_OPEN, NGHTTP2_STREAM_STATE_HALF_CLOSED_LOCAL, NGHTTP2_STREAM_STATE_HALF_CLOSED_REMOTE, NGHTTP2_DEFAULT_WEIGHT } = constants;
     const state = this.#endSent ? NGHTTP2_STREAM_STATE_HALF_CLOSED_LOCAL : this.#peerEnded ? NGHTTP2_STREAM_STATE_HALF_CLOSED_REMOTE : NGHTTP2_STREAM_STATE_OPEN;
-    return { state, localClose: Number(this.#endSent), remoteClose: Number(this.#peerEnded) };
+    return {
+      state, weight: NGHTTP2_DEFAULT_WEIGHT, sumDependencyWeight: 0, localClose: Number(this.#endSent), remoteClose: Number(this.#peerEnded),
+      localWindowSize: this.#session?.localSettings.initialWindowSize ?? 0,
+    };
   }
 
-  /** No stream is pushed. */
+  // Server push.
+
   get pushAllowed(): boolean {
-    return false;
+    const session = this.#session;
+    return session !== undefined && !this.destroyed && !this.closed && !session.closed && !session.destroyed && session.remoteSettings.enablePush === true;
   }
 
-  pushStream(): never {
-    throw errors.http2Error('ERR_HTTP2_PUSH_DISABLED');
+  pushStream(given: unknown, ...rest: unknown[]): void {
+    if (!this.pushAllowed) throw errors.http2Error('ERR_HTTP2_PUSH_DISABLED');
+    if (this.#id % 2 === 0) throw errors.http2Error('ERR_HTTP2_NESTED_PUSH');
+    this.noteActivity();
+    const [options, callback] = typeof rest[0] === 'function' ? [undefined, rest[0]] : rest;
+    if (typeof callback !== 'function') throw errors.invalidType('callback', 'of type function', callback);
+    if (options !== undefined) checkObject('options', options);
+    if (given !== undefined) checkObject('headers', given);
+    const session = this.#session as ServerHttp2Session;
+    const fields = completePush(given, this.#request);
+    const lines = linesOf(fields, (name) => REQUEST_PSEUDO.has(name), session.isStrict);
+    const endStream = Boolean((options as { endStream?: boolean } | undefined)?.endStream);
+    const { link } = session;
+    if (link === undefined) return;
+    session.pushes.begin(link, this.#id, fields, lines, (id) => pushed(session, id, fields, endStream, callback as PushDone));
   }
 
   // The answer.
 
   respond(headers?: unknown, options?: RespondOptions): void {
     this.#checkUnanswered();
-    if (options !== undefined && (typeof options !== 'object' || options === null)) throw errors.invalidType('options', 'of type object', options);
+    if (options !== undefined) checkObject('options', options);
     const { endStream, waitForTrailers, sendDate = true } = options ?? {};
     this.noteActivity();
-    const head = headOf(headers, sendDate ?? true);
+    const head = headOf(headers, sendDate ?? true, this.#isStrict);
     this.sentHeaders = head.sent;
     this.headersSent = true;
     // Without a body the head is the end, and as in Node there are no trailers behind it.
     const isLast = Boolean(endStream) || NO_CONTENT.has(head.status) || this.headRequest;
     this.#waitsForTrailers = Boolean(waitForTrailers) && !isLast;
     this.#sendHead(head.status, head.lines, isLast);
+    channels?.finish.publish({ stream: this, headers: head.sent, flags: 0 });
     if (isLast) this.end();
     // Its side has ended before: the end waited for the head.
-    else if (this.#ended) this.#finish();
+    else if (this.#ended && !this.#isFile) this.#finish();
   }
 
   #sendHead(status: number, lines: string, isLast: boolean): void {
     const link = this.#link();
-    if (link === undefined) return;
+    if (link === undefined || this.#isTooLarge(lines)) return;
     if (isLast) this.#noteEnd();
     link.writer.respond(link.token, this.#id, isLast ? RESPONSE_FLAG_END | RESPONSE_FLAG_ACK : 0, status, 0, '', lines, undefined, 0, undefined, 0);
   }
@@ -143,23 +182,37 @@ export class ServerHttp2Stream extends Duplex {
     if (this.destroyed || this.closed) throw errors.http2Error('ERR_HTTP2_INVALID_STREAM');
     if (this.headersSent) throw errors.http2Error('ERR_HTTP2_HEADERS_AFTER_RESPOND');
     const fields = copyOf(given);
+    if (fields[':status'] !== undefined && fields[':status'] !== null) fields[':status'] = Number(fields[':status']) | 0;
     const status = Number(fields[':status'] ?? constants.HTTP_STATUS_CONTINUE) | 0;
     if (status === constants.HTTP_STATUS_SWITCHING_PROTOCOLS) throw errors.http2Error('ERR_HTTP2_STATUS_101');
     if (status < 100 || status >= 200) throw errors.invalidInfoStatus(fields[':status']);
-    const lines = linesOf(fields, (name) => name === ':status');
+    const lines = linesOf(fields, (name) => name === ':status', this.#isStrict);
     (this.sentInfoHeaders ??= []).push(fields);
     this.noteActivity();
     const link = this.#link();
-    link?.writer.inform(link.token, this.#id, 0, status, '', lines);
+    if (!this.#isTooLarge(lines)) link?.writer.inform(link.token, this.#id, 0, status, '', lines);
+  }
+
+  /** Fields that Node's sessions would not send: the stream and the session end, as they do there. */
+  #isTooLarge(lines: string): boolean {
+    const session = this.#session;
+    if (session === undefined || lines.length <= (session.options.maxSendHeaderBlockLength ?? MAX_FIELDS_BYTES)) return false;
+    const { NGHTTP2_FRAME_SIZE_ERROR } = constants;
+    this.emit('frameError', HEADERS, NGHTTP2_FRAME_SIZE_ERROR, this.#id);
+    setImmediate(() => {
+      this.close(NGHTTP2_FRAME_SIZE_ERROR);
+      session.close();
+    });
+    return true;
   }
 
   sendTrailers(given: unknown): void {
     if (this.destroyed || this.closed) throw errors.http2Error('ERR_HTTP2_INVALID_STREAM');
     if (this.sentTrailers !== undefined) throw errors.http2Error('ERR_HTTP2_TRAILERS_ALREADY_SENT');
     if (!this.#trailersReady) throw errors.http2Error('ERR_HTTP2_TRAILERS_NOT_READY');
-    if (typeof given !== 'object' || given === null) throw errors.invalidType('headers', 'of type object', given);
+    if (given !== undefined) checkObject('headers', given);
     const fields = copyOf(given);
-    const lines = linesOf(fields, () => false);
+    const lines = linesOf(fields, () => false, this.#isStrict);
     this.sentTrailers = fields;
     this.noteActivity();
     this.#waitsForTrailers = false;
@@ -174,6 +227,27 @@ export class ServerHttp2Stream extends Duplex {
   respondWithFD(fd: unknown, headers?: unknown, options?: FileOptions): void {
     this.#checkUnanswered();
     sendOpenFile(this, fd, headers, options);
+  }
+
+  get #isStrict(): boolean {
+    return this.#session?.isStrict ?? true;
+  }
+
+  /** The head of an answer whose body is a file's: nothing is written to the stream itself. */
+  respondForFile(headers: Fields, options: RespondOptions): void {
+    this.#isFile = true;
+    this.respond(headers, options);
+    this.end();
+  }
+
+  /** Bytes of the file. */
+  sendFileBytes(chunk: Buffer, done: Done): void {
+    this.#writeAll([{ chunk, encoding: 'latin1' }], done);
+  }
+
+  /** Its end. */
+  endFile(): void {
+    this.#finish();
   }
 
   #checkUnanswered(): void {
@@ -212,13 +286,14 @@ export class ServerHttp2Stream extends Duplex {
   override _final(done: Done): void {
     this.#ended = true;
     // Without a head the end waits for it.
-    if (this.headersSent) this.#finish();
+    if (this.headersSent && !this.#isFile) this.#finish();
     done();
   }
 
   /** Our side ends: with trailers, where the program has asked to be told. */
   #finish(): void {
-    if (this.#endSent || this.#isFinishing) return;
+    // What is reset has no end.
+    if (this.#endSent || this.#isFinishing || this.rstCode !== NGHTTP2_NO_ERROR) return;
     this.#isFinishing = true;
     if (!this.#waitsForTrailers) return this.#sendEnd('');
     process.nextTick(() => {
@@ -229,7 +304,7 @@ export class ServerHttp2Stream extends Duplex {
 
   #sendEnd(trailers: string): void {
     const link = this.#link();
-    if (link === undefined || this.#endSent) return;
+    if (link === undefined || this.#endSent || this.#isTooLarge(trailers)) return;
     this.#noteEnd();
     link.writer.end(link.token, this.#id, RESPONSE_FLAG_ACK, trailers);
   }
@@ -307,7 +382,7 @@ export class ServerHttp2Stream extends Duplex {
   }
 
   close(code: number = NGHTTP2_NO_ERROR, callback?: () => void): void {
-    if (typeof code !== 'number') throw errors.invalidType('code', 'of type number', code);
+    checkCode(code);
     if (callback !== undefined && typeof callback !== 'function') throw errors.invalidType('callback', 'of type function', callback);
     if (this.closed) return;
     if (callback !== undefined) this.once('close', callback);
@@ -320,14 +395,16 @@ export class ServerHttp2Stream extends Duplex {
   #markClosed(code: number): void {
     this.closed = true;
     this.#closing.code = code;
-    this.setTimeout(0);
+    stopTimeout(this);
     this.removeAllListeners('timeout');
-    if (this.writableEnded) return;
-    if (!this.aborted) {
-      this.aborted = true;
-      this.emit('aborted');
+    if (!this.writableEnded) {
+      if (!this.aborted) {
+        this.aborted = true;
+        this.emit('aborted');
+      }
+      this.end();
     }
-    this.end();
+    channels?.close.publish({ stream: this });
   }
 
   /** Tells the client, as far as it does not know, and lets the stream go. */
@@ -343,49 +420,78 @@ export class ServerHttp2Stream extends Duplex {
 
   override _destroy(error: Error | null, done: Done): void {
     const session = this.#session as ServerHttp2Session;
-    const sessionCode = session.destroyCode;
+    const sessionCode = session.goawayCode || session.destroyCode;
     let code = this.closed ? this.rstCode : sessionCode;
     if (error != null) code = sessionCode || (error.name === 'AbortError' ? NGHTTP2_CANCEL : NGHTTP2_INTERNAL_ERROR);
     if (!this.closed) {
       this.#markClosed(code);
-      const link = this.#link();
-      if (link !== undefined && !(this.#endSent && this.#peerEnded)) link.writer.reset(link.token, this.#id, code);
+      // A session that is destroyed says so for all of them.
+      if (!session.destroyed && !(this.#endSent && this.#peerEnded)) this.#resetBehindData(session, code);
     }
     this.push(null);
-    clearTimeout(this.#timer);
+    stopTimeout(this);
     this.#session = undefined;
     for (const { done: waiting } of this.#acks.splice(0)) if (waiting !== null) process.nextTick(waiting, error);
     session.forget(this);
     const isError = error == null && code !== NGHTTP2_NO_ERROR && code !== NGHTTP2_CANCEL;
-    done(isError ? errors.streamError(nameOf(code)) : error);
+    const failure = isError ? errors.streamError(nameOf(code)) : error;
+    if (failure != null) channels?.error.publish({ stream: this, error: failure });
+    done(failure);
   }
 
-  setTimeout(milliseconds: number, callback?: () => void): this {
-    if (this.destroyed) return this;
-    clearTimeout(this.#timer);
-    if (callback !== undefined && milliseconds === 0) this.removeListener('timeout', callback);
-    else if (callback !== undefined) this.once('timeout', callback);
-    this.#timer = milliseconds > 0 ? setTimeout(() => void this.emit('timeout'), milliseconds).unref() : undefined;
-    return this;
+  /** What was written before goes out first, unless the client has no use for it. */
+  #resetBehindData(session: ServerHttp2Session, code: number): void {
+    const { link } = session;
+    if (link === undefined) return;
+    // A whole answer goes out.
+    if (this.#endSent && code === NGHTTP2_NO_ERROR) link.writer.discard(link.token, this.#id);
+    else if (this.#unsentBytes > 0 && code !== NGHTTP2_CANCEL) session.resetLater(this.#id, this.#acks.length, code);
+    else link.writer.reset(link.token, this.#id, code);
+  }
+
+  /** `setTimeout`'s timer has run out. */
+  _onTimeout(): void {
+    // A whole answer that fits into the socket's buffer is as good as sent.
+    if (this.destroyed || this.#endSent && this.#unsentBytes <= WRITTEN_AT_ONCE_BYTES) return;
+    const before = this.#bytesAtTimeout;
+    if (this.bufferSize > 0 && (this.#bytesAtTimeout = this.#session?.bytesSent ?? before) !== before) this.noteActivity();
+    else this.emit('timeout');
   }
 
   /** Something has been read or sent. */
   noteActivity(): void {
-    this.#timer?.refresh();
+    refreshTimeout(this);
     this.#session?.noteActivity();
   }
 
   #link(): ServerHttp2Session['link'] {
     return this.#session?.link;
   }
+
+  [inspect.custom](depth: number): unknown {
+    if (depth < 0) return this;
+    const { id, closed, destroyed, state } = this;
+    const { _readableState: readableState, _writableState: writableState } = this as unknown as Record<string, unknown>;
+    return `Http2Stream ${format({ id, closed, destroyed, state, readableState, writableState })}`;
+  }
 }
 
-/** Name of an error code, or the number. */
-function nameOf(code: number): string {
-  const found = Object.entries(constants).find(([name, value]) => value === code && /^NGHTTP2_[A-Z_]+$/.test(name) && CODES.has(name));
-  return found?.[0] ?? String(code);
+defineTimeout(ServerHttp2Stream.prototype);
+Object.defineProperty(ServerHttp2Stream.prototype, 'priority', { value: priorityMethod(), writable: true, configurable: true });
+
+type PushDone = (error: Error | null, stream?: ServerHttp2Stream, headers?: Fields, flags?: number) => void;
+
+/** The engine has said what became of a promise. */
+function pushed(session: ServerHttp2Session, id: number, fields: Fields, endStream: boolean, callback: PushDone): void {
+  if (id === 0) return callback(errors.http2Error('ERR_HTTP2_INVALID_STREAM'));
+  const stream = new ServerHttp2Stream(session, id, fields, true);
+  stream.sentHeaders = fields;
+  session.adopt(stream);
+  if (endStream && !stream.headRequest) stream.end();
+  channels?.created.publish({ stream, headers: fields });
+  channels?.start.publish({ stream, headers: fields });
+  callback(null, stream, fields, 0);
 }
 
-const CODES = new Set(['NGHTTP2_NO_ERROR', 'NGHTTP2_PROTOCOL_ERROR', 'NGHTTP2_INTERNAL_ERROR', 'NGHTTP2_FLOW_CONTROL_ERROR', 'NGHTTP2_SETTINGS_TIMEOUT',
-  'NGHTTP2_STREAM_CLOSED', 'NGHTTP2_FRAME_SIZE_ERROR', 'NGHTTP2_REFUSED_STREAM', 'NGHTTP2_CANCEL', 'NGHTTP2_COMPRESSION_ERROR', 'NGHTTP2_CONNECT_ERROR',
-  'NGHTTP2_ENHANCE_YOUR_CALM', 'NGHTTP2_INADEQUATE_SECURITY', 'NGHTTP2_HTTP_1_1_REQUIRED']);
+const REQUEST_PSEUDO = new Set([':method', ':scheme', ':authority', ':path']);
+

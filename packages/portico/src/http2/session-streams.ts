@@ -1,7 +1,7 @@
 /** HTTP/2 as the lane sees it, under the API of `node:http2`: a connection is a session, a request a stream of it. */
 
 import { constants } from 'node:http2';
-import { EventEnd, EventRequest, Field, RangeWords, RecordHead, REQUEST_FLAG_COMPLETE, SCHEME_HTTPS } from '../generated/layout';
+import { EventEnd, EventRequest, EventSession, Field, RangeWords, RecordHead, REQUEST_FLAG_COMPLETE, SCHEME_HTTPS } from '../generated/layout';
 import { METHODS } from '../generated/tables';
 import type { Connection } from '../lane/connection';
 import { sharedConnection } from '../lane/errors';
@@ -9,6 +9,7 @@ import type { Protocol } from '../lane/protocol';
 import type { Slab } from '../lane/slab';
 import type { LaneSocket } from '../lane/socket';
 import { drainTicks } from '../lane/ticks';
+import { channels } from './channels';
 import { objectOf } from './fields';
 import { ServerHttp2Stream } from './server-stream';
 import { ServerHttp2Session } from './session';
@@ -35,7 +36,11 @@ export class SessionStreams implements Protocol {
     session.on('stream', (...args) => void server.emit('stream', ...args));
     session.on('error', (error) => void server.emit('sessionError', error, session));
     const { timeout } = server;
-    if (timeout > 0) session.setTimeout(timeout, () => { if (!server.emit('timeout', session as never)) session.destroy(); });
+    if (timeout > 0) {
+      session.setTimeout(timeout, () => {
+        if (!session.destroyed && !session.closed && !server.emit('timeout', session as never)) session.destroy();
+      });
+    }
     server.emit('session', session);
     return session;
   }
@@ -61,11 +66,21 @@ export class SessionStreams implements Protocol {
   }
 
   flushedOf(sequence: number, count: number): void {
-    this.session.stream(sequence)?.flushed(count);
+    const { session } = this;
+    const stream = session.stream(sequence);
+    if (stream !== undefined) stream.flushed(count);
+    else session.flushedLingering(sequence, count);
   }
 
   reset(sequence: number, code: number): void {
     this.session.stream(sequence)?.receiveClose(code, true);
+  }
+
+  sessionEvent(at: number): void {
+    const { slab, slab: { words } } = this.#connection.lane;
+    const start = (at << 2) + words[at + EventSession.BYTES_OFFSET];
+    const bytes = Buffer.from(slab.bytes.subarray(start, start + words[at + EventSession.BYTES_LENGTH]));
+    this.session.frames.receive(words[at + EventSession.SUBJECT], words[at + EventSession.STREAM], words[at + EventSession.CODE], bytes);
   }
 
   abandon(): void {
@@ -109,6 +124,8 @@ function openStream(session: ServerHttp2Session, connection: Connection, at: num
   const headers = objectOf(raw);
   const stream = new ServerHttp2Stream(session, words[at + EventRequest.SEQUENCE], headers, isComplete);
   session.adopt(stream);
+  channels?.created.publish({ stream, headers });
+  channels?.start.publish({ stream, headers });
   session.emit('stream', stream, headers, NGHTTP2_FLAG_END_HEADERS | (isComplete ? NGHTTP2_FLAG_END_STREAM : 0), raw);
 }
 
@@ -122,8 +139,10 @@ function requestFields(slab: Slab, at: number): string[] {
   const { words } = slab;
   const method = METHODS[words[at + EventRequest.METHOD] & EventRequest.METHOD_MASK];
   const fields = readFields(slab, at, EventRequest.WORDS, words[at + EventRequest.FIELD_COUNT]);
+  // A method that has no number.
+  const own = fields[0] === ':method' ? fields.splice(0, 2)[1] : undefined;
   const authority = text(slab, at, EventRequest.AUTHORITY_OFFSET);
-  const raw = [':method', method];
+  const raw = [':method', own ?? method];
   // Where the client has sent none, it is that of the `host` field.
   if (authority !== '' && !isOfField(words, at)) raw.push(':authority', authority);
   // A plain CONNECT has neither (RFC 9113, section 8.5).

@@ -10,7 +10,7 @@ import net = require('node:net');
 import { tlsProvider, type TlsListenerOptions, type TlsProvider } from './tls-provider';
 import * as layout from '../generated/layout';
 import { hasPatchedEmit, isHeard } from '../node/observation';
-import type { ListenerOptions } from '../native/binding';
+import type { Http2Options, ListenerOptions } from '../native/binding';
 import { isAtLeast } from '../node/version';
 import type { Connection } from './connection';
 import { currentLane, existingLane, type Lane } from './lane';
@@ -74,6 +74,8 @@ export class AttachedServer {
   beginStreams!: BeginProtocol;
   /** The versions of HTTP that its listener takes, as ALPN names them; undefined: HTTP/1. Else a TLS server's provider tells them. */
   protocols: readonly string[] | undefined = undefined;
+  /** What its sessions of HTTP/2 begin with, where its program says so; they are told of what is not about a stream. */
+  http2: (() => Http2Options) | undefined = undefined;
   /** Called with each connection that can be used: after its handshake, where it has one. */
   welcome: ((connection: Connection) => void) | undefined = undefined;
   /** Classes given as options; undefined: ours. */
@@ -317,6 +319,7 @@ export class AttachedServer {
       highWaterMark: server.highWaterMark ?? 64 * 1024,
       ...this.#tlsOptions(lane),
       protocols: this.protocolsOf(lane),
+      ...(this.http2 !== undefined && { http2: this.http2(), notifySession: true }),
     };
   }
 

@@ -20,6 +20,8 @@ import type { WrittenAhead } from './socket-writes';
 import { createSocket, pushReceived, showPaused, type LaneSocket } from './socket';
 import type { WrittenChunk } from './writer';
 
+const NO_BYTES = new Uint8Array(0);
+
 /** A connection of this environment's engine. Its methods write commands; none blocks. */
 export class Connection implements TlsConnection {
   readonly token: number;
@@ -267,6 +269,8 @@ export class Connection implements TlsConnection {
   /** Ends our side after what is queued; with `close`, the connection too. */
   shutdown(close: boolean): void {
     if (this.closed) return;
+    // What its streams have begun goes on; the client opens no more.
+    if (this.hasStreams && !close) return this.lane.writer.session(this.token, layout.SESSION_COMMAND_SHUT_DOWN, 0, 0, NO_BYTES);
     this.lane.writer.simple(layout.COMMAND_SHUTDOWN, close ? layout.SHUTDOWN_FLAG_CLOSE : 0, this.token);
   }
 

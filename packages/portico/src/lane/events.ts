@@ -112,6 +112,7 @@ function dispatchScoped(connection: Connection, kind: number, at: number): void 
     case layout.EVENT_FLUSHED: return receiveFlushed(connection, at);
     case layout.EVENT_CLOSED: return closed(connection, at);
     case layout.EVENT_RESET: return protocol.reset(words[at + layout.EventReset.SEQUENCE], words[at + layout.EventReset.CODE]);
+    case layout.EVENT_SESSION: return protocol.sessionEvent?.(at);
     case layout.EVENT_PEER_END: return peerEnded(connection, flagsOf(words, at));
     case layout.EVENT_CLIENT_ERROR: return protocol.clientError(at);
     case layout.EVENT_TIMEOUT: return timedOut(connection, words[at + layout.EventTimeout.DEADLINE]);

@@ -37,6 +37,8 @@ export interface Protocol {
   flushedOf(sequence: number, count: number, queuedBytes: number): void;
   /** Event `RESET`: the peer has given up request `sequence`, for what `code` says, and the connection goes on. */
   reset(sequence: number, code: number): void;
+  /** Event `SESSION`, at word `at`: what the peer says beside its requests. Not of every protocol. */
+  sessionEvent?(at: number): void;
   /** Event `CLIENT_ERROR`, at word `at`: the peer broke the protocol. */
   clientError(at: number): void;
   /** Event `TIMEOUT`: no complete request in time. */

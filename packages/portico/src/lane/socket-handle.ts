@@ -10,6 +10,7 @@ interface Address { address?: string; port?: number; family?: string | undefined
 /** A connection behind the members of libuv's handle. */
 export class SocketHandle {
   readonly #connection: Connection;
+  #referenced = true;
   /** Set by `net.Socket`; never called. */
   onread: unknown = undefined;
   reading = false;
@@ -62,15 +63,17 @@ export class SocketHandle {
   }
 
   ref(): void {
+    this.#referenced = true;
     this.#connection.setRef(true);
   }
 
   unref(): void {
+    this.#referenced = false;
     this.#connection.setRef(false);
   }
 
   hasRef(): boolean {
-    return !this.#connection.closed;
+    return this.#referenced && !this.#connection.closed;
   }
 
   setNoDelay(): number {

@@ -214,6 +214,36 @@ export class CommandWriter {
     this.#close(at, start + this.#text(tags + target + lines, start, false));
   }
 
+  /** What is said to a client of HTTP/2 of its session; `subject`: `SESSION_COMMAND_...`. */
+  session(token: number, subject: number, stream: number, code: number, bytes: Uint8Array): void {
+    const at = this.#begin(layout.CommandSession.BYTES, bytes.byteLength, layout.COMMAND_SESSION, 0, token);
+    const word = at >> 2;
+    const words = this.#words;
+    words[word + layout.CommandSession.SUBJECT] = subject;
+    words[word + layout.CommandSession.STREAM] = stream;
+    words[word + layout.CommandSession.CODE] = code;
+    words[word + layout.CommandSession.DATA_BYTES] = bytes.byteLength;
+    const start = at + layout.CommandSession.BYTES;
+    this.#chunk(bytes, start, bytes.byteLength, undefined);
+    this.#close(at, start + bytes.byteLength);
+  }
+
+  /** Promises an answer to a request that the client has not made. */
+  push(token: number, sequence: number, method: string, scheme: string, authority: string, path: string, lines: string): void {
+    const text = method + scheme + authority + path + lines;
+    const at = this.#begin(layout.CommandPush.BYTES, text.length, layout.COMMAND_PUSH, 0, token);
+    const word = at >> 2;
+    const words = this.#words;
+    words[word + layout.CommandPush.SEQUENCE] = sequence;
+    words[word + layout.CommandPush.METHOD_BYTES] = method.length;
+    words[word + layout.CommandPush.SCHEME_BYTES] = scheme.length;
+    words[word + layout.CommandPush.AUTHORITY_BYTES] = authority.length;
+    words[word + layout.CommandPush.PATH_BYTES] = path.length;
+    words[word + layout.CommandPush.FIELDS_BYTES] = lines.length;
+    const start = at + layout.CommandPush.BYTES;
+    this.#close(at, start + this.#text(text, start, false));
+  }
+
   /** Inactivity timeout of a connection; 0: none. */
   setTimeout(token: number, milliseconds: number): void {
     const at = this.#begin(layout.CommandSetTimeout.BYTES, 0, layout.COMMAND_SET_TIMEOUT, 0, token);

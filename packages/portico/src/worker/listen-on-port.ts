@@ -23,7 +23,8 @@ const lookingUp = new WeakSet<ServerObject>();
  */
 export function listenInWorker(server: ServerObject, args: readonly unknown[]): boolean {
   const worker = workerEnvironment();
-  if (worker === undefined) return false;
+  // A session of node:http2 is a whole connection, which a host gives to no one process.
+  if (worker === undefined || attachmentOf(server).http2 !== undefined) return false;
   const asked = askedPort(args);
   if (asked === undefined || !mayAttach(worker, asked.port)) return false;
   if (asked.host !== undefined) return attachByName(server, worker, asked, asked.host);
