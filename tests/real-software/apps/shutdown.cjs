@@ -32,6 +32,7 @@ const LIBRARIES = {
   stoppable: () => {
     require('stoppable')(server, FORCE_MS);
     process.once('SIGUSR2', () => {
+      console.log(`sockets ${server._pendingSockets.size}`);
       stopping();
       server.stop(stopped);
     });

@@ -10,6 +10,7 @@ import type { Protocol } from '../lane/protocol';
 import type { LaneSocket } from '../lane/socket';
 import { Stream, type StreamOwner, type StreamProtocol } from '../lane/stream';
 import { drainTicks } from '../lane/ticks';
+import { isHeard } from '../node/observation';
 import { receiveChunk, receiveEnd } from './body-events';
 import { receiveRequest } from './dispatch';
 import type { Exchange } from './exchange';
@@ -17,6 +18,9 @@ import { Http1 } from './http1';
 import { finishNext, flushedOf } from './lifecycle';
 import { flushPending, flushWritten } from './response-write';
 import { releaseFromHttp } from './socket-events';
+
+/** Listeners of a server's connections that are its own. */
+const OWN_LISTENERS = 1;
 
 /** The one request of a stream. */
 class StreamRequest extends Http1 implements StreamProtocol {
@@ -74,6 +78,7 @@ class Streams implements Protocol, StreamOwner {
     const sequence = connection.lane.slab.words[at + EventRequest.SEQUENCE];
     const stream = new Stream(connection, sequence, this, beginStream);
     this.#streams.set(sequence, stream);
+    announce(stream);
     stream.protocol.beginRequest(at);
   }
 
@@ -115,7 +120,7 @@ class Streams implements Protocol, StreamOwner {
     return found;
   }
 
-  /** The socket of the connection itself, which programs have from 'connection' and 'secureConnection'. */
+  /** The socket of the connection itself, which programs have from 'connection', in the clear. */
   attachSocket(socket: LaneSocket): void {
     socket._readableState.flowing = true;
     socket.on('timeout', () => this.#timedOut(socket));
@@ -132,7 +137,15 @@ class Streams implements Protocol, StreamOwner {
   get isAnswering(): boolean { return this.#streams.size > 0; }
   readonly isAwaitingEnd = false;
   readonly isReceiving = false;
-  readonly message = null;
+
+  /** Of the connection's own socket: an answer that is under way. Programs that end idle connections ask for it. */
+  get message(): unknown {
+    for (const stream of this.#streams.values()) {
+      const { message } = stream.protocol;
+      if (message !== null) return message;
+    }
+    return null;
+  }
 
   flush(): void {
     this.#eachAnswer(flushPending);
@@ -163,6 +176,13 @@ class Streams implements Protocol, StreamOwner {
   socketResumed(): void { /* Bodies are stopped each by itself. */ }
   dropUnread(): boolean { return false; }
   endAnswer(): boolean { return false; }
+}
+
+/** Programs that keep what they know of a connection with its socket find the sockets of requests announced to them. */
+function announce(stream: Stream): void {
+  const { server, provider } = stream.server;
+  const event = provider === undefined ? 'connection' : 'secureConnection';
+  if (isHeard(server, event, OWN_LISTENERS)) stream.resource.runInAsyncScope(() => void server.emit(event, stream.socket));
 }
 
 function requestOf(stream: Stream): StreamRequest {

@@ -205,10 +205,15 @@ export class TlsServer implements TlsProvider {
 
   secure(connection: TlsConnection): boolean {
     if (connection.hasSocket) refreshSocket(connection.socket, connection);
-    if (!isHeard(this.#server, 'secureConnection', OWN_LISTENERS.secureConnection)) return true;
+    if (!isHeard(this.#server, 'secureConnection', OWN_LISTENERS.secureConnection) || this.#hasStreamSockets(connection)) return true;
     const { socket } = connection;
     this.#server.emit('secureConnection', socket);
     return !socket.destroyed;
+  }
+
+  /** Requests of HTTP/2 have sockets of their own, and those are announced. Not those of node:http2. */
+  #hasStreamSockets({ secure }: TlsConnection): boolean {
+    return secure?.alpnProtocol === H2 && attachmentOf(this.#server).welcome === undefined;
   }
 
   serverName(connection: TlsConnection, servername: string): void {
