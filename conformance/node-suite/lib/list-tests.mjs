@@ -5,10 +5,10 @@ import { join } from 'node:path';
 
 // Only test/parallel promises that its tests may run side by side.
 const FOLDERS = [
-  { folder: 'parallel', pattern: /^test-https?-.*\.m?js$/, parallel: true },
-  { folder: 'sequential', pattern: /^test-https?-.*\.m?js$/, parallel: false },
+  { folder: 'parallel', pattern: /^test-http[s2]?-.*\.m?js$/, parallel: true },
+  { folder: 'sequential', pattern: /^test-http[s2]?-.*\.m?js$/, parallel: false },
   { folder: 'async-hooks', pattern: /^test-.*http(?!2).*\.m?js$/, parallel: false },
-  { folder: 'pummel', pattern: /^test-https?-.*\.m?js$/, parallel: false },
+  { folder: 'pummel', pattern: /^test-http[s2]?-.*\.m?js$/, parallel: false },
 ];
 
 /** All tests of the suite in a fixed order: `{ name, file, flags, env, parallel }`. */

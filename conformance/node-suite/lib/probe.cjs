@@ -1,15 +1,15 @@
 'use strict';
-// Preloaded into a plain run: leaves a file behind when node:http serves its first request.
+// Preloaded into a plain run: leaves a file behind when node:http or node:http2 serves its first request.
 // Written at once, not at exit, because a test may end its process in any way.
 
 const { writeFileSync } = require('node:fs');
 const { subscribe, unsubscribe } = require('node:diagnostics_channel');
 
-const CHANNEL = 'http.server.request.start';
+const CHANNELS = ['http.server.request.start', 'http2.server.stream.created'];
 
 function onRequest() {
-  unsubscribe(CHANNEL, onRequest);
+  for (const channel of CHANNELS) unsubscribe(channel, onRequest);
   writeFileSync(process.env.NODE_SUITE_PROBE_FILE, 'served\n');
 }
 
-if (process.env.NODE_SUITE_PROBE_FILE) subscribe(CHANNEL, onRequest);
+if (process.env.NODE_SUITE_PROBE_FILE) for (const channel of CHANNELS) subscribe(channel, onRequest);

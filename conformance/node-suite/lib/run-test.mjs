@@ -10,6 +10,7 @@ const OUTPUT_LIMIT = 16 * 1024; // characters kept of each test's output, from i
 const FIRST_PORT = 12_000 + (process.pid % 40) * 500;
 
 const probe = join(import.meta.dirname, 'probe.cjs');
+const http2 = join(import.meta.dirname, 'http2.cjs');
 
 /**
  * Runs one test.
@@ -29,7 +30,7 @@ export function runTest(test, { mode, slot, node, register, timeoutMs, scratch }
     cwd: dirname(dirname(test.file)),
     detached: true, // its own process group, so that its children end with it
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: environment(test, mode, slot, folder, trace),
+    env: environment(test, { mode, register, slot, folder, trace }),
   });
   return collect(child, timeoutMs).then((ended) => ({
     name: test.name,
@@ -42,12 +43,13 @@ export function runTest(test, { mode, slot, node, register, timeoutMs, scratch }
 function preload(mode, register, test) {
   if (mode === 'probe') return ['--require', probe];
   if (mode === 'plain') return [];
+  if (/\/test-http2-/.test(test.name)) return ['--require', register, '--require', http2];
   // Tests of async_hooks count every hook call, and fail with any --import, even of an empty file.
   if (test.name.startsWith('async-hooks/')) return ['--require', register];
   return ['--import', pathToFileURL(register).href];
 }
 
-function environment(test, mode, slot, folder, trace) {
+function environment(test, { mode, register, slot, folder, trace }) {
   const env = { ...process.env, ...test.env };
   // What would change a test's meaning if it leaked in from the caller.
   for (const name of ['NODE_OPTIONS', 'NODE_PATH', 'NODE_DEBUG', 'SUITE', 'PORTICO_REQUIRE']) delete env[name];
@@ -58,7 +60,7 @@ function environment(test, mode, slot, folder, trace) {
     NODE_COMMON_PORT: String(FIRST_PORT + slot * 50),
   });
   if (test.parallel) env.TEST_PARALLEL = '1';
-  if (mode === 'portico') Object.assign(env, { PORTICO_REQUIRE: '1', PORTICO_COUNTERS_FILE: trace });
+  if (mode === 'portico') Object.assign(env, { PORTICO_REQUIRE: '1', PORTICO_COUNTERS_FILE: trace, NODE_SUITE_REGISTER: register });
   if (mode === 'probe') env.NODE_SUITE_PROBE_FILE = trace;
   return env;
 }
