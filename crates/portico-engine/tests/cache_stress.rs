@@ -247,7 +247,7 @@ fn answer(shared: &Shared, server: &mut Server, asked: &Event, chance: &mut Chan
         "max-age=0, stale-while-revalidate=60",
     ];
     let lifetime = lifetime[usize::try_from(chance.below(4)).unwrap()];
-    let tag = if key % 2 == 0 {
+    let tag = if key.is_multiple_of(2) {
         "Cache-Tag: even\r\n"
     } else {
         ""
@@ -263,7 +263,7 @@ fn answer(shared: &Shared, server: &mut Server, asked: &Event, chance: &mut Chan
         flags: framing | if is_whole { flag::END } else { 0 },
         reason: b"OK",
         fields: fields.as_bytes(),
-        body: body[..if is_whole { body.len() } else { body.len() / 2 }].as_bytes(),
+        body: &body.as_bytes()[..if is_whole { body.len() } else { body.len() / 2 }],
         content_length: body.len() as u64,
         ..Response::default()
     };
