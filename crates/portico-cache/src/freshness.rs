@@ -165,17 +165,11 @@ impl Freshness {
     /// When it is of no more use without validation, not even stale.
     #[must_use]
     pub fn useful_until(&self) -> Time {
-        if self.is_never_stale {
-            return self.after_lifetime(Duration::ZERO);
-        }
+        // One that is never used stale stays as long: who can't have it is told so (504).
         let extra = self
             .stale_while_revalidate
             .max(self.stale_if_error.unwrap_or_default())
             .max(self.stale_while_absent);
-        self.after_lifetime(extra)
-    }
-
-    fn after_lifetime(&self, extra: Duration) -> Time {
         let useful = self.lifetime.saturating_add(extra);
         let left = useful.saturating_sub(self.initial_age);
         let left = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
@@ -434,6 +428,7 @@ mod tests {
                 !stored.may_stand_in(&any, Failure::Absent, after(11)),
                 "{forbidding}"
             );
+            assert!(stored.useful_until() > after(30), "{forbidding}");
         }
         let plain = freshness(200, "Cache-Control: max-age=10");
         assert!(!plain.may_stand_in(&any, Failure::Status, after(11)));
