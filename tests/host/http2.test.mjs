@@ -29,7 +29,7 @@ async function serve(t, processes) {
   client.on('error', () => undefined);
   t.after(() => client.destroy());
   await once(client, 'remoteSettings');
-  return { client, members, port };
+  return { client, host, members, port };
 }
 
 async function ask(client, path, body) {
@@ -64,6 +64,19 @@ test('a stream that either side gives up ends alone', { timeout: 120_000 }, asyn
   await new Promise((resolve) => destroyed.on('close', resolve));
   assert.equal(destroyed.rstCode, http2.constants.NGHTTP2_CANCEL);
   assert.equal((await ask(client, '/facts')).status, 200);
+});
+
+test('the status counts connections of HTTP/2 and their streams', { timeout: 120_000 }, async (t) => {
+  const { client, host } = await serve(t, 1);
+  const waiting = [1, 2, 3].map(() => client.request({ ':path': '/wait' }));
+  await Promise.all(waiting.map((stream) => once(stream.on('error', () => undefined), 'response')));
+  const { connections, http2_connections: speaking, http2_streams: streams } = await host.status();
+  assert.deepEqual([connections, speaking, streams], [1, 1, 3]);
+  assert.match((await host.cli('status')).stdout, /1 connections \(1 of HTTP\/2 with 3 streams\)/);
+  waiting[0].close(http2.constants.NGHTTP2_CANCEL);
+  await eventually(async () => (await host.status()).http2_streams === 2, 'a stream that is reset counts no more');
+  client.destroy();
+  await eventually(async () => (await host.status()).http2_connections === 0, 'nor does a connection that has ended');
 });
 
 test('a process that is killed costs its own streams, and the connection goes on', { timeout: 120_000 }, async (t) => {

@@ -50,11 +50,20 @@ pub(crate) fn run(socket: Option<&Path>, arguments: &StatusArguments) -> Result<
     }
 }
 
+/// What of the connections is HTTP/2, if any is.
+fn http2(status: &Status) -> String {
+    match status.http2_connections {
+        0 => String::new(),
+        count => format!(" ({count} of HTTP/2 with {} streams)", status.http2_streams),
+    }
+}
+
 fn text(status: &Status, style: Style) -> String {
     let mut lines = vec![head(status, style)];
     lines.push(format!(
-        "{} connections, {} requests, {}/s, received {}, sent {}",
+        "{} connections{}, {} requests, {}/s, received {}, sent {}",
         status.connections,
+        http2(status),
         status.requests,
         rate(status.requests_per_second),
         bytes(status.bytes_read),

@@ -274,6 +274,7 @@ impl Loop {
         let members = self.dispatcher.members.iter().flatten();
         let queues = self.dispatcher.queues.iter();
         ShardStats {
+            http2: self.shard.http2_load(),
             members: members
                 .map(|member| MemberStats {
                     member: member.id,

@@ -1,6 +1,6 @@
 //! Counters for `portico status`.
 
-use portico_engine::Counters;
+use portico_engine::{Counters, Http2Load};
 
 use crate::answers::Refusal;
 use crate::{MemberId, QueueId};
@@ -14,6 +14,8 @@ pub struct ShardStats {
     pub queues: Vec<QueueStats>,
     /// The engine's counters.
     pub counters: Counters,
+    /// Connections of HTTP/2 and their streams.
+    pub http2: Http2Load,
     /// Requests that no queue got.
     pub refusals: RefusalCounts,
 }

@@ -282,6 +282,14 @@ impl Connection {
         matches!(self.protocol, Protocol::H2(_))
     }
 
+    /// Its streams, where it speaks HTTP/2.
+    pub(crate) fn streams(&self) -> Option<usize> {
+        match &self.protocol {
+            Protocol::H2(protocol) => Some(protocol.exchange_count()),
+            _ => None,
+        }
+    }
+
     /// Has a peer of HTTP/2 open no more streams, and the connection end behind those that there are.
     pub(crate) fn retire(&mut self, core: &mut Core) {
         if let Protocol::H2(protocol) = &mut self.protocol {

@@ -37,6 +37,15 @@ use ending::Ending;
 use events::Untold;
 use exchanges::Exchanges;
 
+/// How much of what is open is HTTP/2.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Http2Load {
+    /// Connections.
+    pub connections: u64,
+    /// Their streams that are not over.
+    pub streams: u64,
+}
+
 /// HTTP/2 on one connection.
 #[derive(Debug)]
 pub(crate) struct H2 {
@@ -96,6 +105,11 @@ impl H2 {
     /// Whether the application has been told of a request whose exchange is not over.
     pub(crate) fn has_request(&self) -> bool {
         !self.exchanges.is_empty()
+    }
+
+    /// Exchanges that are not over.
+    pub(crate) fn exchange_count(&self) -> usize {
+        self.exchanges.len()
     }
 
     /// Whether not a byte of a request has come since the last, or at all.

@@ -40,6 +40,7 @@ mod transport;
 pub use answer::{Answer, Segment};
 pub use file_range::FileRange;
 pub use filter::{AnswerFilter, BodyLength, CacheWish, FilteredHead, NewAnswer, NewHead};
+pub use h2::Http2Load;
 pub use ids::ListenerId;
 pub use offer::{Offer, Offered, Responder};
 pub use options::{Http2Options, ListenerOptions, Protocols};

@@ -30,7 +30,7 @@ use crate::offer::{Offered, Responder, Turn};
 use crate::output_cache::{CacheSite, OutputCache, ShardCache};
 use crate::protocol::Protocol;
 use crate::transport::lingering::Lingering;
-use crate::{CommandError, Counters, TurnOutcome};
+use crate::{CommandError, Counters, Http2Load, TurnOutcome};
 
 /// One epoll, its listeners, connections and timers. Driven by one thread; nothing in it blocks but
 /// [`Shard::turn`] with a timeout. Dropping it closes everything.
@@ -266,6 +266,18 @@ impl Shard {
             connections_open,
             ..self.core.counters
         }
+    }
+
+    /// Connections that speak HTTP/2 now, and their streams that are not over. It looks at every connection.
+    pub fn http2_load(&mut self) -> Http2Load {
+        let mut load = Http2Load::default();
+        for connection in self.connections.iter_mut() {
+            if let Some(streams) = connection.streams() {
+                load.connections += 1;
+                load.streams += u64::try_from(streams).unwrap_or(0);
+            }
+        }
+        load
     }
 
     /// Whether a connection counts in [`Shard::referenced_connections`]. It does from the start.

@@ -56,6 +56,8 @@ impl Host {
             uptime_seconds: Instant::now().duration_since(self.started).as_secs(),
             shards: u32::try_from(self.shards.len()).unwrap_or(0),
             connections: totals.connections,
+            http2_connections: totals.http2.connections,
+            http2_streams: totals.http2.streams,
             requests: totals.all.requests,
             requests_per_second: self.rates.all(),
             unrouted: totals.refusals.unrouted,

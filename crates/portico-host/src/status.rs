@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use portico_dispatch::{MemberId, MemberStats, QueueId, QueueStats, RefusalCounts, ShardStats};
+use portico_engine::Http2Load;
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::{AddressRecord, CacheCounters};
@@ -31,6 +32,10 @@ pub struct Status {
     pub shards: u32,
     /// Open connections of clients.
     pub connections: u64,
+    /// Those of them that speak HTTP/2.
+    pub http2_connections: u64,
+    /// Streams of these that are not over.
+    pub http2_streams: u64,
     /// Requests since the start.
     pub requests: u64,
     /// Requests a second, lately.
@@ -188,6 +193,7 @@ pub(crate) struct Totals {
     pub(crate) queues: HashMap<QueueId, QueueTotals>,
     pub(crate) all: QueueTotals,
     pub(crate) connections: u64,
+    pub(crate) http2: Http2Load,
     pub(crate) refusals: RefusalCounts,
     pub(crate) bytes_read: u64,
     pub(crate) bytes_written: u64,
@@ -223,6 +229,8 @@ impl Totals {
             self.all.add(queue);
         }
         self.connections += shard.counters.connections_open;
+        self.http2.connections += shard.http2.connections;
+        self.http2.streams += shard.http2.streams;
         self.refusals.unrouted += shard.refusals.unrouted;
         self.refusals.bad_target += shard.refusals.bad_target;
         self.refusals.malformed += shard.refusals.malformed;

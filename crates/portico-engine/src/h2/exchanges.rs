@@ -105,6 +105,10 @@ impl Exchanges {
         self.map.is_empty()
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.map.len()
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &Exchange)> {
         self.map
             .iter()
