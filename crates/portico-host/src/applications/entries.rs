@@ -201,21 +201,29 @@ impl Host {
         if self.applications.is_paused {
             return;
         }
-        self.notice_drained(now);
         for entry in self.applications.entries.values_mut() {
             if entry.machine.next_timeout().is_some_and(|at| at <= now) {
                 entry.machine.handle_timeout(now);
             }
         }
+        self.carry_out_all(now);
+        // Only behind that have the members of workers that drain left: before it a request could still go to one that
+        // had none a moment ago.
+        self.notice_drained(now);
+        self.carry_out_all(now);
+        let is_over = |entry: &Entry| entry.is_removed && entry.lives.is_empty();
+        self.applications.entries.retain(|_, entry| !is_over(entry));
+        self.applications.save_record(self.place.path());
+    }
+
+    /// Does what the applications' states ask for, until they ask for no more.
+    fn carry_out_all(&mut self, now: Instant) {
         let names: Vec<_> = self.applications.entries.keys().cloned().collect();
         for name in names {
             while let Some(action) = self.next_action(&name) {
                 self.carry_out(&name, action, now);
             }
         }
-        let is_over = |entry: &Entry| entry.is_removed && entry.lives.is_empty();
-        self.applications.entries.retain(|_, entry| !is_over(entry));
-        self.applications.save_record(self.place.path());
     }
 
     fn next_action(&mut self, name: &str) -> Option<Action> {

@@ -62,7 +62,7 @@ export function flushedOf(pipeline: Pipeline, sequence: number, count: number, q
   const exchange = sequence === 0 ? undefined : pipeline.find(sequence);
   for (let left = count; left > 0; left--) {
     if (sequence === 0) pipeline.connection.written();
-    else if (exchange === undefined && pipeline.orphanedAcks > 0) pipeline.orphanedAcks--;
+    else if (exchange === undefined) acknowledgeOrphan(pipeline, sequence);
     const ack = exchange?.acks?.shift();
     if (exchange === undefined || ack === undefined) continue;
     acknowledge(exchange, ack, queuedBytes);
@@ -72,6 +72,15 @@ export function flushedOf(pipeline: Pipeline, sequence: number, count: number, q
     process.nextTick(goOn, pipeline);
   }
   if (pipeline.peerHasEnded) setImmediate(endWithPeer, pipeline);
+}
+
+/** An acknowledgement for a response that counts as finished. Behind the last of a connection its socket ends. */
+function acknowledgeOrphan(pipeline: Pipeline, sequence: number): void {
+  if (pipeline.orphanedAcks > 0) pipeline.orphanedAcks--;
+  const { unsentLast } = pipeline;
+  if (unsentLast?.sequence !== sequence || --unsentLast.acks > 0) return;
+  pipeline.unsentLast = null;
+  endConnection(pipeline.connection);
 }
 
 function goOn(pipeline: Pipeline): void {
@@ -129,18 +138,26 @@ function release(exchange: Exchange): void {
   if (exchange.touched || isReadUnasked(exchange)) answered(exchange);
   else if (!exchange.complete && !connection.tunnel) request._dump();
   endTurn(exchange);
-  if (response._last) endConnection(connection);
+  if (response._last) endBehind(exchange);
   process.nextTick(emitClose, response);
   leave(exchange);
 }
 
 /**
  * Whether this is the last response of a connection that a host shares among processes: it waits there for earlier ones,
- * and one of them may come here yet, from a process that has died. So it counts as sent only when the host says so:
- * behind it the socket ends, and nothing more can be answered.
+ * and one of them may come here yet, from a process that has died. The response counts as finished like others, but the
+ * socket ends only when the host says that it is sent: behind that nothing more can be answered.
  */
 export function mayStandBehindOthers({ connection, response }: Exchange): boolean {
   return response._last && connection.isShared && !connection.isStream;
+}
+
+/** The connection ends behind its last response. */
+function endBehind(exchange: Exchange): void {
+  const { connection, pipeline, sequence } = exchange;
+  const acks = exchange.acks?.length ?? 0;
+  if (acks > 0 && mayStandBehindOthers(exchange)) pipeline.unsentLast = { sequence, acks };
+  else endConnection(connection);
 }
 
 /** The engine closes after this response; a socket that the program holds shows it. */
@@ -160,7 +177,7 @@ export function leave(exchange: Exchange): void {
   beginTurn(next);
   if (!next.ended) return;
   // What waited is written now, and what surely fits counts as sent.
-  if (next.acks?.at(-1)?.end === true && !mayStandBehindOthers(next) && next.unsentBytes <= WRITTEN_AT_ONCE_BYTES) process.nextTick(finishWritten, next);
+  if (next.acks?.at(-1)?.end === true && next.unsentBytes <= WRITTEN_AT_ONCE_BYTES) process.nextTick(finishWritten, next);
   if (isObserved(next.response)) next.response._finish();
 }
 

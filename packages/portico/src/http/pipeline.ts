@@ -57,6 +57,8 @@ export class Pipeline {
   requests = 0;
   /** Acknowledgements still to come for responses that count as finished. */
   orphanedAcks = 0;
+  /** The last response of a connection, which counts as finished and is not sent yet: its number, and its acknowledgements to come. */
+  unsentLast: { sequence: number, acks: number } | null = null;
   /** A response has finished in this tick, and its 'close' comes in the next. */
   finishing = false;
 

@@ -115,8 +115,9 @@ export function finishOutput(response: Response, exchange: Exchange, chunk: Chun
   }
   const noticed = isNoticed(response, exchange);
   const trailer = response._trailer !== '' && (response.chunkedEncoding || connection.isStream) && response._hasBody ? response._trailer : '';
-  const early = noticed && !mayStandBehindOthers(exchange) && exchange.isCurrent && exchange.unsentBytes + exchange.pendingBytes + length <= WRITTEN_AT_ONCE_BYTES;
-  let flags = noticed && !early ? RESPONSE_FLAG_END | RESPONSE_FLAG_ACK : RESPONSE_FLAG_END;
+  const early = noticed && exchange.isCurrent && exchange.unsentBytes + exchange.pendingBytes + length <= WRITTEN_AT_ONCE_BYTES;
+  const isAcknowledged = noticed && (!early || mayStandBehindOthers(exchange));
+  let flags = isAcknowledged ? RESPONSE_FLAG_END | RESPONSE_FLAG_ACK : RESPONSE_FLAG_END;
   if (response._last) {
     flags |= connection.closeFlag;
     connection.ending = true;
@@ -140,12 +141,9 @@ export function finishOutput(response: Response, exchange: Exchange, chunk: Chun
     leave(exchange);
     return;
   }
-  if (early) {
-    process.nextTick(finishEarly, exchange);
-  } else {
-    exchange.unsentBytes += length;
-    (exchange.acks ??= []).push({ bytes: length, callbacks: null, end: true });
-  }
+  if (isAcknowledged) (exchange.acks ??= []).push({ bytes: early ? 0 : length, callbacks: null, end: true });
+  if (early) process.nextTick(finishEarly, exchange);
+  else exchange.unsentBytes += length;
   if (isObserved(response) && exchange.isCurrent) response._finish();
 }
 
