@@ -102,3 +102,47 @@ test('ws takes a WebSocket in a stream', { timeout: 120_000 }, async (t) => {
   socket.close();
   await once(socket, 'close');
 });
+
+test('an upgrade under load loses no stream: clients are told, and come back to the new host', { timeout: 120_000 }, async (t) => {
+  const { host, port } = await serve(t, 2);
+  const before = (await host.status()).pid;
+  const count = { answers: 0, told: 0 };
+  const failures = [];
+  let isOver = false;
+
+  /** Ten requests at a time on one connection, until the host lets it go. */
+  async function load() {
+    while (!isOver) {
+      const session = http2.connect(`https://localhost:${port}`, { rejectUnauthorized: false });
+      let isTold = false;
+      session.on('error', (error) => failures.push(`session: ${error.code}`)).on('goaway', () => {
+        isTold = true;
+        count.told += 1;
+      });
+      const one = async () => {
+        while (!isOver && !isTold && !session.closed) {
+          const { status, body } = await ask(session, '/facts');
+          if (status !== 200 || JSON.parse(body).version !== '2.0') failures.push(`${status} ${body}`);
+          count.answers += 1;
+        }
+      };
+      // What Node's client has not sent yet when GOAWAY comes it refuses by itself: no request was made.
+      const isUnsent = (error) => isTold && error.message.endsWith('NGHTTP2_REFUSED_STREAM');
+      await Promise.all(Array.from({ length: 10 }, () => one().catch((error) => {
+        if (!isUnsent(error)) failures.push(`stream: ${error.message}`);
+      })));
+      if (!session.destroyed) await new Promise((resolve) => session.once('close', resolve).close());
+    }
+  }
+
+  const clients = Array.from({ length: 4 }, load);
+  await eventually(() => count.answers > 100, 'answers come');
+  await host.cli('upgrade');
+  await eventually(() => count.told >= 4, 'each client is told');
+  const known = count.answers;
+  await eventually(() => count.answers > known + 100, 'answers come from the new host');
+  isOver = true;
+  await Promise.all(clients);
+  assert.notEqual((await host.status()).pid, before);
+  assert.deepEqual(failures, []);
+});
